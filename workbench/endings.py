@@ -122,6 +122,8 @@ class RunEnd(msgspec.Struct, frozen=True):
     failed_routes: tuple[FailedRoute, ...] = ()
     gates: tuple[GateResult, ...] = ()
     """What the gates of its job say, where it is complete."""
+    findings: int = 0
+    """How many `workbench lint` has about the job and its dataset."""
 
     def as_object(self) -> dict[str, Any]:
         """Return the object of `run --json`."""

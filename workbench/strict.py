@@ -22,6 +22,15 @@ PathTo = tuple[str | int, ...]
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_AT = re.compile(r"(?P<what>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)", re.DOTALL)
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
 _TYPES = {
     "object": "a table",
     "array": "a list",
@@ -40,9 +49,29 @@ def read_toml(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(Fault(source, f"not valid TOML: {error}")) from error
+        raise InputError(_not_toml(str(error), text, source)) from error
     except RecursionError as error:
         raise InputError(Fault(source, "nested too deeply")) from error
+
+
+def _not_toml(message: str, text: str, source: str) -> Fault:
+    """Return why a text is not TOML: its line, and what it was perhaps meant to be."""
+    found = _AT.fullmatch(message)
+    if found is None:  # at its end
+        return Fault(source, f"not valid TOML: {message}", _toml_hint(text, text.rpartition("\n")[2]))
+    line = text.splitlines()[int(found["line"]) - 1]
+    problem = f"not valid TOML: {found['what']} in column {found['column']}"
+    return Fault(f"{source}:{found['line']}", problem, _toml_hint(text, line))
+
+
+def _toml_hint(text: str, line: str) -> str:
+    if text.lstrip().startswith("{"):
+        return 'this is JSON; TOML has one key a line, key = "text", and [table] above the keys of a table'
+    if re.match(r"\s*(- )?[\w.-]+:(\s|$)", line):
+        return 'this looks like YAML; TOML has key = "text", and [table] above the keys of a table'
+    if re.match(r"\s*[\w.-]+\s*=\s*(\[\s*)?[^\s\"'\[{]", line):
+        return 'a text needs quotes: key = "text", or key = ["text", "text"]'
+    return ""
 
 
 class Problem(NamedTuple):
@@ -83,10 +112,18 @@ def _inside(value: Any, part: str | int) -> Any:
 def _as_problem(message: str) -> Problem:
     """Return a message of msgspec, which names its place at its end, for what a JSON Schema cannot see (that 3.0 is a float)."""
     text, _, place = message.partition(" - at `$")
-    path = tuple(name or int(number) for name, number in re.findall(r"\.([^.\[`]+)|\[(\d+)\]", place))
-    if text == "Expected `int`, got `float`":
-        return Problem(path, "expected a whole number, without a point")
-    return Problem(path, text.replace("`", ""))
+    path = tuple(
+        name or int(number) for name, number in re.findall(r"\.([^.\[\]`]+)|\[(\d+)\]", place.replace("[...]", ""))
+    )
+    kinds = re.fullmatch(r"Expected `([^`]*)`, got `([^`]*)`", text)
+    if kinds is None:
+        return Problem(path, text.replace("`", ""))
+    wanted, given = (
+        " or ".join(_KINDS.get(name, f"a {name}") for name in kind.split(" | ")) for kind in kinds.groups()
+    )
+    if kinds.groups() == ("int", "float"):
+        return Problem(path, f"expected {wanted}, without a point")
+    return Problem(path, f"expected {wanted}, found {given}", "put it in quotes" if kinds[1] == "str" else "")
 
 
 def faults(problems: Iterable[Problem], text: str, source: str) -> list[Fault]:
@@ -195,12 +232,14 @@ def _explain(error: Any, places: _Places) -> Iterator[Problem]:
         case "additionalProperties":
             known = schema.get("properties", {})
             for name in sorted(set(given) - set(known)):
-                near = nearest(name, known) or f"known keys: {', '.join(known)}"
-                yield Problem((*path, name), "unknown key", near)
+                hint = nearest(name, known) or _belongs(name, path, places.root) or f"known keys: {', '.join(known)}"
+                yield Problem((*path, name), "unknown key", hint)
         case "required":
             missing = [name for name in says if name not in given]
             yield Problem(path, f"{', '.join(missing)} missing", "")
         case "type":
+            quotes = "put it in quotes" if says == "string" and not isinstance(given, dict | list) else ""
+            hint = _as_list(path, says, given) or quotes or hint
             yield Problem(path, f"expected {_named(says)}, found {shown(given)}", hint)
         case "enum":
             known = [str(value) for value in says]
@@ -247,7 +286,29 @@ def _explain_choice(error: Any, places: _Places, path: PathTo) -> Iterator[Probl
         known = list(dict.fromkeys(kind for kind in kinds if kind != "nothing"))
         words = [str(word) for branch in branches for word in branch.get("enum", ())]
         near = nearest(given, words) if isinstance(given, str) else ""
-        yield Problem(path, f"expected {' or '.join(known)}, found {shown(given)}", near)
+        listed = _as_list(path, "array" if "a list" in known else "", given)
+        yield Problem(path, f"expected {' or '.join(known)}, found {shown(given)}", near or listed)
+
+
+def _as_list(path: PathTo, wanted: Any, given: Any) -> str:
+    """Return how one entry of a list is written, where it was given alone."""
+    if wanted != "array" or not path or not isinstance(path[-1], str):
+        return ""
+    if isinstance(given, dict):
+        return f"each entry of the list begins with [[{path[-1]}]], in double brackets"
+    return f'{path[-1]} = ["{given}"]' if isinstance(given, str) else ""
+
+
+def _belongs(name: str, path: PathTo, root: dict[str, Any]) -> str:
+    """Return where else a key is known: it belongs to the table above it, so that one may have slipped into another."""
+    whole = _resolved(root, root)
+    if path and name in whole.get("properties", {}):
+        return f"{name} is a key of the file itself: put it above the first [table]"
+    for table, described in whole.get("properties", {}).items():
+        for branch in (described, *described.get("anyOf", ()), described.get("items", {})):
+            if "$ref" in branch and name in _resolved(branch, root).get("properties", {}):
+                return f"{name} is a key of [{table}]"
+    return ""
 
 
 def _kind_of(branch: dict[str, Any]) -> str:
@@ -286,5 +347,13 @@ def kind_of(value: Any) -> str:
 
 def shown(value: Any) -> str:
     """Return a value as messages quote it, cut where it is long."""
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    match value:
+        case bool():
+            text = str(value).lower()
+        case date() | time():
+            text = value.isoformat()
+        case dict() | list():
+            text = repr(_as_json(value))
+        case _:
+            text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -10,6 +10,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from workbench.errors import Fault, InputError, nearest
 
+_BLANK_IN_NAME = re.compile(r"\{\{ *([A-Za-z_]\w*(?: +[A-Za-z_]\w*)+) *[}|]")
+
 MOST_CHARS = 2**24
 """Of a text that a template makes."""
 
@@ -48,7 +50,9 @@ class Template:
             """Those of them that must be there: the template does not ask whether they are defined."""
             self._compiled = self._jinja.from_string(_joined_as_text(tree))
         except TemplateSyntaxError as error:
-            raise InputError(Fault(where, f"line {error.lineno} is not valid Jinja: {error.message}")) from error
+            named = _BLANK_IN_NAME.search(source)
+            hint = f'a name with a blank is written {{{{ metadata["{named[1]}"] }}}}' if named else ""
+            raise InputError(Fault(where, f"line {error.lineno} is not valid Jinja: {error.message}", hint)) from error
         except RecursionError as error:
             raise InputError(Fault(where, "not a usable Jinja template: nested too deeply")) from error
         except (SyntaxError, ValueError) as error:  # of the Python that Jinja makes of it

@@ -16,7 +16,8 @@ from workbench.local_platform.server import ThreadedServer
 
 ROWS = 400
 LONG = "".join(  # texts that do not compress to nothing
-    json.dumps({"id": str(n), "input": f"{n} {random.Random(n).randbytes(10_000).hex()}"}) + "\n" for n in range(ROWS)
+    json.dumps({"id": str(n), "input": f"{n} {random.Random(n).randbytes(10_000).hex()}", "target": n}) + "\n"
+    for n in range(ROWS)
 )
 
 

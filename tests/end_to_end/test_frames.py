@@ -167,7 +167,10 @@ def test_further_columns_have_the_types_of_their_values(bench: Workbench, tmp_pa
         {"share": 0.5, "mixed": "1", "words": [], "box": {"b": None}, "nothing": None, "large": 1, "ok": False},
         {"count": 2**60 + 1, "share": 2.0, "mixed": ["x"], "nothing": None},
     ]
-    rows = [{"id": str(number), "input": f"What is {number} + 1?"} | row for number, row in enumerate(more)]
+    rows = [
+        {"id": str(number), "input": f"What is {number} + 1?", "target": number + 1} | row
+        for number, row in enumerate(more)
+    ]
     bench.write("d.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     bench.write("job.toml", job("Abacus Large [careful]", dataset="d.jsonl"))
     bench("run", "job.toml", "--no-report")
@@ -198,7 +201,7 @@ def test_tags_can_be_grouped_by_in_every_frame(bench: Workbench) -> None:
 
 def test_tool_calls_are_rows(bench: Workbench) -> None:
     tool = '{ type = "function", function = { name = "book", parameters = { type = "object", properties = { people = { type = "integer" } } } } }'
-    bench.write("d.jsonl", '{"id": "1", "input": "Book a table for 4 people."}\n')
+    bench.write("d.jsonl", '{"id": "1", "input": "Book a table for 4 people.", "target": 4}\n')
     bench.write(
         "job.toml",
         job("Toolsmith (forced ok)", dataset="d.jsonl").replace(

@@ -148,7 +148,12 @@ def test_messages_tools_and_reasoning_are_recorded(bench: Workbench) -> None:
         "type": "function",
         "function": {"name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}},
     }
-    row = {"id": "w", "messages": [{"role": "user", "content": "What is the weather in Oslo?"}], "tools": [tool]}
+    row = {
+        "id": "w",
+        "messages": [{"role": "user", "content": "What is the weather in Oslo?"}],
+        "tools": [tool],
+        "target": 7,
+    }
     bench.write("sums.jsonl", json.dumps(row) + "\n")
     bench.write(
         "job.toml",

@@ -62,8 +62,12 @@ def test_a_run_says_what_it_leaves_out_of_its_prompts(tmp_path: Path) -> None:
         bench.write("d.jsonl", json.dumps(PLAIN[0] | {"option_a": "x"}) + "\n")
         bench.write("job.toml", JOB.format(model="m", template="{{ input }}", most=64))
         assert (
+            "error: job.toml:4: prompt: no prompt shows what is a part of the question by its name; a template names it as "
+            "{{ option_a }}; nothing was sent (--allow passage_not_shown sends it)\n"
+        ) in bench("run", "job.toml", "--no-report", code=2).stderr
+        assert (
             "warning: job.toml:4: prompt: no prompt shows the columns 'option_a'"
-            in bench("run", "job.toml", "--no-report").stderr
+            in bench("run", "job.toml", "--no-report", "--allow", "passage_not_shown").stderr
         )
 
 

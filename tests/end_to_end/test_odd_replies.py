@@ -224,7 +224,7 @@ def test_a_servers_words_do_not_act_on_the_terminal(oddly: Workbench) -> None:
 def test_samples_whose_requests_become_equal_are_told_apart(oddly: Workbench, odd: OddServer) -> None:
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
     oddly.write("tools.json", json.dumps([tool]))
-    rows = [{"input": "plain"}, {"input": "plain", "tools": [tool]}]
+    rows = [{"input": "plain", "target": 4}, {"input": "plain", "target": 4, "tools": [tool]}]
     oddly.write("d.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     oddly.write("job.toml", job("m", dataset="d.jsonl").replace("max_tokens = 64", 'tools_path = "tools.json"'))
     assert run(oddly)["completed"] == 2

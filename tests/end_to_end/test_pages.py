@@ -82,7 +82,7 @@ def test_the_object_and_the_page_agree(desk: Workbench, run: dict[str, Any]) -> 
 
 def test_what_a_model_says_is_inert(bench: Workbench) -> None:
     row = {"id": HOSTILE, "input": f"{HOSTILE} What is 1 + 1?", "target": HOSTILE}
-    bench.write("sums.jsonl", json.dumps(row) + "\n")
+    bench.write("sums.jsonl", json.dumps(row) + "\n" + sums(1))
     bench.write("job.toml", job("sim/prose", name="j").replace('name = "j"', "name = '<b>&\"job\"'"))
     result = bench.json("run", "job.toml")
     for path in Path(result["report"]).parent.glob("*.html"):

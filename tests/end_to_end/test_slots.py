@@ -115,7 +115,7 @@ def bench_for(folder: Path, server: Stubborn) -> Workbench:
 
 
 def write_job(bench: Workbench, name: str, samples: int, limit: int, ghost_s: float) -> str:
-    rows = "".join(json.dumps({"input": f"{name} {n}"}) + "\n" for n in range(samples))
+    rows = "".join(json.dumps({"input": f"{name} {n}", "target": n}) + "\n" for n in range(samples))
     bench.write(f"{name}.jsonl", rows)
     text = job(name=name, dataset=f"{name}.jsonl", limit=limit).replace(
         "passes = 1", f"passes = 1\nghost_s = {ghost_s}"

@@ -55,7 +55,7 @@ from workbench.planning.answer_key import AnswerKeyWriter
 from workbench.planning.estimate import estimate, rehearsed
 from workbench.planning.expand import Plan
 from workbench.planning.judges import invisible_judges
-from workbench.planning.lint import Finding, RouteExperience, lint_plan, prompt_warnings
+from workbench.planning.lint import Finding, RouteExperience, lint_plan, prompt_warnings, refuse_worthless
 from workbench.planning.models import planned_models, with_cap
 from workbench.planning.run_plan import RunPlan, described
 from workbench.routes.probes import experience_of
@@ -188,8 +188,6 @@ async def run_job(where: Target, job: Job, options: RunOptions) -> RunEnd:
         ):  # what is reused is looked up under the lock, and where machines share the ledger under the claim
             if options.check is not None:
                 options.check()
-            for finding in (*_judge_findings(where, session, job), *prompt_warnings(plan)):
-                warn(f"{finding.where}: {finding.text}")
             _check_baseline(ledger, job)
             now = clock.now()
             run_id = new_run_id(now)
@@ -197,6 +195,9 @@ async def run_job(where: Target, job: Job, options: RunOptions) -> RunEnd:
             generation = _generation(ledger, options, run_id, plan)
             among = None if generation == BASE_GENERATION else generation
             latencies = _take_answers(session, plan, ledger, among, _again(ledger, job, options))
+            refuse_worthless(plan)
+            for finding in (*_judge_findings(where, session, job), *prompt_warnings(plan)):
+                warn(f"{finding.where}: {finding.text}")
             simulated = _is_simulated(session, plan)
             started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=simulated)
             resumed = None if options.resume is None else _provenance(ledger, options.resume).run_id
@@ -220,6 +221,7 @@ async def run_job(where: Target, job: Job, options: RunOptions) -> RunEnd:
             takes_reading = options.occasion is not None and session.client.states_usage and not where.local
             if takes_reading and not end.told_to_stop:
                 end = await _with_reading(session.client, ledger, end)
+            end = msgspec.structs.replace(end, findings=len(lint_plan(plan, session.models, {})))
             end = _scored(ledger, job, end, options, handled)
             if where.local and where.rehearses and rehearsal(where) is not None:
                 beside = rehearsed(account_ledger(where), plan, end.summary)

@@ -22,7 +22,7 @@ from workbench.cli.output import echo, print_json, print_table, say
 from workbench.cli.run_screen import print_findings
 from workbench.display.columns import column, columns
 from workbench.display.text import count, plural
-from workbench.endings import RunEnd, RunStatus, RunSummary
+from workbench.endings import MADE_IN_PYTHON, RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.evaluation.run_figures import run_findings
 from workbench.job.job import Job, load_job
@@ -57,7 +57,8 @@ def lint(job: Path, as_json: bool, **given: Any) -> None:
         print_json(msgspec.to_builtins(findings))
         return
     for finding in findings:
-        echo(f"{finding.where}: {finding.text}")
+        stops = f" (stops a run; --allow {finding.stops} sends it)" if finding.stops else ""
+        echo(f"{finding.where}: {finding.text}{stops}")
     say(f"{job}: no errors, {plural(len(findings), 'finding')}")
 
 
@@ -97,8 +98,7 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
     if planned.settings:
         echo(f"settings: {', '.join(planned.settings)}")
     if planned.findings:
-        lint_it = commands.command("lint", str(job), *options.words(where))
-        echo(f"{plural(len(planned.findings), 'finding')}: {lint_it}")
+        echo(findings_text(len(planned.findings), str(job), options.words(where)))
     for request in planned.requests:
         echo(msgspec.json.format(msgspec.json.encode(request), indent=2).decode())
 
@@ -133,8 +133,9 @@ def run(job: Path | None, **given: Any) -> None:
     if chosen.occasion == options.DUE:
         if chosen.fresh or chosen.resume or chosen.again:
             raise click.UsageError("--occasion due cannot be combined with --fresh, --resume or --again")
-        if any(given[name] for name in ("limit", "model", "max_in_flight")):
-            raise click.UsageError("--occasion due runs the whole job, without --limit, --model or --max-in-flight")
+        if any(given[name] for name in ("limit", "model", "max_in_flight", "allow")):
+            options_given = "--limit, --model, --max-in-flight or --allow"
+            raise click.UsageError(f"--occasion due runs the whole job as it is written, without {options_given}")
         sys.exit(_run_due(where, job, chosen, given))
     asked = options.narrowed_by(given, load_job(job))
     sys.exit(_checked_run(where, asked, chosen, given))
@@ -244,6 +245,11 @@ def _run(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], *, 
     return end
 
 
+def findings_text(findings: int, path: str, words: Sequence[str]) -> str:
+    """Return how much lint has to say about a job, and the command that says it."""
+    return f"{plural(findings, 'finding')}: {commands.command('lint', path, *words)}"
+
+
 def _print_notes(notes: Sequence[str]) -> None:
     for note in notes:
         say(f"note: {note}")
@@ -254,6 +260,8 @@ def _show(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], en
     resume = end.summary.run_id if chosen.fresh or chosen.resume else None
     path = os.path.relpath(job.path, where.folder)
     words = [*options.narrowing_words(given), *options.repeated_words(chosen), *options.words(where)]
+    if end.findings and not job.path.endswith(MADE_IN_PYTHON):
+        say(f"note: {findings_text(end.findings, path, options.words(where))}")
     _print_end(end, commands.resume(path, words, chosen.occasion, resume), ledger_to_write(where))
 
 

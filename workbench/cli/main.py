@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import click
 
+import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.cli.watching import watched
 from workbench.errors import ExitCode, WorkbenchError, internal_error, is_full_disk, nearest
@@ -48,6 +49,33 @@ _COMMANDS = {
     ),
     "completion": ("completion", "Print the shell completion script."),
 }
+
+
+_OTHER_NAMES = {
+    ("--concurrency", "--max-concurrency", "--parallel", "--workers", "-j"): "--max-in-flight",
+    ("-n", "--samples", "--num-samples"): "--limit",
+    ("--url", "--endpoint", "--host"): "--base-url",
+    ("--force", "--no-cache", "--overwrite"): "--fresh",
+    ("-m",): "--model",
+    ("-o", "--out"): "--output",
+}
+"""Options as other programs have them -> ours."""
+_ELSEWHERE = {
+    ("--dry-run",): f"`{commands.PLAN_JOB}` shows what a run would send",
+    ("--api-key", "--key", "--token"): "the key is read from WORKBENCH_API_KEY, in the environment or .env",
+    ("-o", "--out", "--output"): f"--reports FOLDER is for pages, and `{commands.EXPORT_TO_FILE}` for answers",
+    ("--config", "-c"): "settings are in workbench.toml, and a job is named as it is",
+}
+"""Options that no command has -> what there is in their place."""
+
+
+def _other_name(option: str, ctx: click.Context | None) -> str:
+    """Return what an option that other programs have is here, in a command that has it; nothing if it is not known."""
+    known = [name for each in (ctx.command.params if ctx else ()) for name in each.opts]
+    for names, ours in _OTHER_NAMES.items():
+        if option in names and ours in known:
+            return f"{ours} is meant"
+    return next((text for names, text in _ELSEWHERE.items() if option in names), "")
 
 
 class _Commands(click.Group):
@@ -170,6 +198,8 @@ def _explained(error: BaseException) -> int:
         enough = "PacifyFlush" in type(sys.stdout).__name__  # how click marks a pipe whose reader is gone
         return error.code if isinstance(error.code, int) and not enough else ExitCode.DONE
     if isinstance(error, click.ClickException):
+        if isinstance(error, click.NoSuchOption) and (hint := _other_name(error.option_name, error.ctx)):
+            error = click.UsageError(f"there is no option {error.option_name}: {hint}", error.ctx)
         error.show()
         return ExitCode.USAGE
     if isinstance(error, WorkbenchError):

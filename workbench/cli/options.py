@@ -10,9 +10,9 @@ import click
 
 from workbench.api.session import Target
 from workbench.errors import Fault, InputError
-from workbench.job.file import MAX_IN_FLIGHT
+from workbench.job.file import MAX_IN_FLIGHT, Worthless
 from workbench.job.job import Job
-from workbench.job.narrowing import narrowed
+from workbench.job.narrowing import allowing, narrowed
 from workbench.job.occasions import named_occasion
 from workbench.running.options import Described, RunOptions, described_options
 
@@ -104,7 +104,7 @@ def repeated_words(chosen: RunOptions) -> list[str]:
 
 
 def narrowing(command: F) -> F:
-    """`--limit`, `--model` and `--max-in-flight`: a job asked for in part."""
+    """`--limit`, `--model`, `--max-in-flight`, `--allow`: a job asked for in part, or although lint would stop it."""
     command = click.option(
         "--max-in-flight",
         metavar="N",
@@ -114,6 +114,13 @@ def narrowing(command: F) -> F:
     command = click.option("--model", metavar="ID", multiple=True, help="Only this model of the job; may be repeated.")(
         command
     )
+    command = click.option(
+        "--allow",
+        metavar="FINDING",
+        type=click.Choice(get_args(Worthless)),
+        multiple=True,
+        help="Send what a finding of lint would stop, such as constant_prompt; may be repeated.",
+    )(command)
     return click.option("--limit", metavar="N", type=click.IntRange(1), help="Only the first N samples.")(command)
 
 
@@ -123,6 +130,7 @@ def narrowed_by(given: dict[str, Any], job: Job) -> Job:
     Raises:
         InputError: A named model is not one of the job's.
     """
+    job = allowing(job, given["allow"])
     return narrowed(job, limit=given["limit"], models=given["model"], max_in_flight=given["max_in_flight"])
 
 
@@ -131,7 +139,8 @@ def narrowing_words(given: dict[str, Any]) -> list[str]:
     words = []
     for option, name in (("--limit", "limit"), ("--max-in-flight", "max_in_flight")):
         words += [option, str(given[name])] if given.get(name) else []
-    return [*words, *(word for model in given.get("model") or () for word in ("--model", model))]
+    repeated = [(option, value) for option in ("model", "allow") for value in given.get(option) or ()]
+    return [*words, *(word for option, value in repeated for word in (f"--{option}", value))]
 
 
 def ledger(command: F) -> F:

@@ -140,6 +140,12 @@ class VariantTable(RequestFields, frozen=True):
     """In place of the job's `[prompt]`."""
 
 
+Worthless = Literal[
+    "constant_prompt", "single_braces", "options_not_shown", "passage_not_shown", "no_targets", "gate_out_of_range"
+]
+"""What makes a whole run worth nothing, by name; see `workbench.planning.lint`."""
+
+
 class RunTable(TomlTable, frozen=True):
     """`[run]`: how the requests are sent."""
 
@@ -155,6 +161,8 @@ class RunTable(TomlTable, frozen=True):
     """What to do with an answer of another model: "accept" counts it, "exclude" leaves it out, "fail" fails the run."""
     ghost_s: Annotated[float, msgspec.Meta(ge=0, le=86400)] | None = None
     """How long a call without an answer keeps its slot; by default the gateway's worst case."""
+    allow: list[Worthless] = []
+    """Findings of `workbench lint` that would stop a run before its first request, and are meant here."""
     order: Literal["auto", "file"] = "auto"
     """Requests that took longest before go first ("auto"), so that a run does not wait for them at its end; "file" keeps the
     dataset's order, as "auto" does without earlier answers, or with a `[budget]`."""

@@ -10,10 +10,16 @@ import msgspec
 from workbench.display.text import plural
 from workbench.errors import Fault, InputError, nearest
 from workbench.job.faults import limit_range
-from workbench.job.file import MAX_IN_FLIGHT
+from workbench.job.file import MAX_IN_FLIGHT, Worthless
 from workbench.job.job import Job, ModelSpec
 
 _PILOT_SEED = 20
+
+
+def allowing(job: Job, findings: Sequence[Worthless]) -> Job:
+    """Return the same job, which some findings of lint do not stop."""
+    run = msgspec.structs.replace(job.run, allow=[*job.run.allow, *findings])
+    return msgspec.structs.replace(job, run=run) if findings else job
 
 
 def narrowed(

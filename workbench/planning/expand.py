@@ -12,7 +12,16 @@ from workbench.dataset.spool import Spool
 from workbench.errors import Fault, InputError
 from workbench.job.file import BudgetTable
 from workbench.job.job import Job, Variant
-from workbench.job.prompt import body_key, canonical, prompts_of, request_body, request_key, sample_key, tools_asked
+from workbench.job.prompt import (
+    body_key,
+    canonical,
+    prompts_of,
+    request_body,
+    request_key,
+    sample_key,
+    tools_asked,
+    variables_of,
+)
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AcceptedAnswer, AnsweredByAnother, KnownSample
 from workbench.ledger.usage_rows import EarlierLatency
@@ -86,6 +95,9 @@ class Plan:
         """Whether a sample brings its own messages."""
         self.samples_bring_tools = False
         self.is_constant = True  # all samples give the same messages
+        self.has_different_inputs = False
+        self.columns: frozenset[str] = frozenset()
+        """What a template may name, of the first sample."""
         self.checks = PromptChecks()
         self.globs = IdGlobs(job.dataset.sample_ids)
         self._least_tokens: int | None = None  # what the cheapest request may use at most; None: no token budget
@@ -234,6 +246,7 @@ class Plan:
         digest = ContentHash()
         seen_bodies, seen_ids = dict[int, int](), set[int]()
         first: list[list[dict[str, Any]]] | None = None
+        first_input: Any = None
         judge_columns = JudgeColumns(self.job)
         for sample in selected_samples(self.job):
             digest.add(sample)
@@ -250,7 +263,9 @@ class Plan:
             messages = [prompt.messages(sample) for _, prompt in prompts]
             for sent in messages:
                 self.checks.take(sample, sent)
-            first = messages if first is None else first
+            if first is None:
+                first, first_input, self.columns = messages, sample.input, frozenset(variables_of(sample))
+            self.has_different_inputs |= sample.input != first_input
             self.is_constant &= messages == first
             key = sample_key(sample, named)
             for (variant, _), sent in zip(prompts, messages, strict=True):

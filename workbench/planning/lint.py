@@ -1,11 +1,14 @@
 """What is likely wrong with a job that could run; its outright faults are found where it is read."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 import workbench.display.commands as commands
+from workbench.errors import Fault, InputError
+from workbench.job.file import PromptTable, Worthless
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel
 from workbench.records import Model
@@ -16,6 +19,7 @@ from workbench.stats.proportions import interval
 _SHOWN_IDS = 5
 _LEAST_TO_THINK = 1024
 """Tokens."""
+_SINGLE_BRACES = re.compile(r"(?<!\{)\{ *([A-Za-z_]\w*) *\}(?!\})")
 _PROSE_ONLY = ("thinking only", "reasoning", "reasoner", "prover")
 
 
@@ -24,6 +28,8 @@ class Finding(msgspec.Struct, frozen=True):
 
     where: str
     text: str
+    stops: Worthless | None = None
+    """What `run.allow` and `--allow` call it, where it stops a run before its first request."""
 
 
 class RouteExperience(msgspec.Struct, frozen=True):
@@ -45,7 +51,7 @@ def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, RouteExper
     Args:
         visible: The platform's list.
     """
-    found = _lint_dataset(plan)
+    found = [*_worthless(plan), *_lint_dataset(plan)]
     presets = {model.id for model in visible if model.preset}
     for model in plan.models:
         where = f"models {model.id!r}"
@@ -66,6 +72,58 @@ def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, RouteExper
     return found
 
 
+def refuse_worthless(plan: Plan) -> None:
+    """Stop a run that would spend something and show nothing.
+
+    Raises:
+        InputError: It would, and its job does not say that this is meant.
+    """
+    if len(plan) == plan.reused:
+        return
+    found = [finding for finding in _worthless(plan) if finding.stops not in plan.job.run.allow]
+    if found:
+        raise InputError(
+            *(Fault(one.where, f"{one.text}; nothing was sent", f"--allow {one.stops} sends it") for one in found)
+        )
+
+
+def _worthless(plan: Plan) -> Iterator[Finding]:
+    """Return what makes the whole of a run worth nothing."""
+    job, checks = plan.job, plan.checks
+    if plan.has_different_inputs and plan.is_constant:
+        text = "every sample gives the same prompt: it names no column that differs, as {{ input }} does"
+        yield Finding(job.where("prompt"), text, "constant_prompt")
+    for variant in job.variants:
+        for name in sorted(_in_single_braces(variant.prompt) & plan.columns):
+            text = f"{{{name}}} is sent as it stands: a column is named in double braces, {{{{ {name} }}}}"
+            yield Finding(job.where(*variant.place), text, "single_braces")
+    if checks.shows_no_options:
+        text = "no prompt shows all options of its question; a template names them as {{ choices }}"
+        yield Finding(job.where("prompt"), text, "options_not_shown")
+    if columns := checks.columns_left_out:
+        shown = ", ".join(f"{{{{ {name} }}}}" for name in columns)
+        text = f"no prompt shows what is a part of the question by its name; a template names it as {shown}"
+        yield Finding(job.where("prompt"), text, "passage_not_shown")
+    for number, scorer in enumerate(job.scorers):
+        if not job.narrowed and plan.unjudged.get(scorer.named) == plan.samples:
+            fields = 'dataset.fields = { target = "COLUMN" } names its column'
+            text = f"no sample has a target that {scorer.named!r} can judge by; {fields}"
+            yield Finding(job.where("scorers", number), text, "no_targets")
+    ends = {scorer.named: scorer.ends for scorer in job.scorers}
+    for label, wanted in (job.gates.min_mean if job.gates else {}).items():
+        most = ends[label]
+        if most is not None and wanted > most[1]:
+            text = f"{wanted:g} is never reached: {label!r} gives {most[0]:g} to {most[1]:g}"
+            yield Finding(job.where("gates", "min_mean", label), text, "gate_out_of_range")
+
+
+def _in_single_braces(prompt: PromptTable) -> set[str]:
+    """Return the names that stand in single braces in a prompt, and nowhere in double ones."""
+    texts = [prompt.template, prompt.system or "", *(message.content for message in prompt.messages)]
+    found = set[str]().union(*map(_SINGLE_BRACES.findall, texts))
+    return {name for name in found if not any(re.search(rf"\{{\{{[^}}]*\b{name}\b", text) for text in texts)}
+
+
 def prompt_warnings(plan: Plan) -> list[Finding]:
     """Return what makes most answers of no use: a run that begins says it too."""
     return [Finding(plan.job.where(place), text) for place, text in plan.checks.warnings()]
@@ -78,18 +136,15 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
         shown = ", ".join(map(repr, plan.repeated_ids[:_SHOWN_IDS]))
         more = f" and {len(plan.repeated_ids) - _SHOWN_IDS} more" if len(plan.repeated_ids) > _SHOWN_IDS else ""
         found.append(Finding("dataset", f"ids used by several samples: {shown}{more}"))
-    found += [Finding(f"scorers {label!r}", _unjudged(count, plan.samples)) for label, count in plan.unjudged.items()]
+    found += [
+        Finding(f"scorers {label!r}", _unjudged(count, plan.samples))
+        for label, count in plan.unjudged.items()
+        if count < plan.samples or job.narrowed
+    ]
     if plan.mixes_messages and (job.prompt.system is not None or job.prompt.messages):
         found.append(Finding("prompt", "samples that are lists of messages are sent as they are, without [prompt]"))
     if job.dataset.shuffle_seed is not None and job.dataset.limit is None:
         found.append(Finding("dataset.shuffle_seed", "has no effect without limit: samples are sent in file order"))
-    if plan.samples > 1 and plan.is_constant:
-        found.append(
-            Finding(
-                job.where("prompt"),
-                "every sample gives the same prompt: no column that the template uses differs",
-            )
-        )
     most, left = job.budget.requests, len(plan) - plan.reused
     if most is not None and most < left:
         found.append(Finding(job.where("budget", "requests"), f"the run stops after {most} of {left} requests"))

@@ -32,6 +32,7 @@ class PromptChecks:
 
     def __init__(self) -> None:
         self._prompts = 0
+        self._with_options = 0
         self._without_options: list[str] = []
         self._given_away: list[str] = []
         self._seen: set[int] = set()
@@ -55,8 +56,10 @@ class PromptChecks:
         self._prompts += 1
         if self._prompts <= _LOOKED_INTO:
             self._look_for_columns(sample, plain)
-        if sample.choices and not all(" ".join(choice.casefold().split()) in plain for choice in sample.choices):
-            self._without_options.append(sample.id)
+        if sample.choices:
+            self._with_options += 1
+            if not all(" ".join(choice.casefold().split()) in plain for choice in sample.choices):
+                self._without_options.append(sample.id)
         if not sample.choices and _is_in_last_line(sample.target, text):
             self._given_away.append(sample.id)
         if (folded := hash(plain)) in self._seen:
@@ -75,13 +78,22 @@ class PromptChecks:
                 found = self._left_out if known else self._perhaps_left_out
                 found[name] = found.get(name, True) and text not in plain
 
+    @property
+    def shows_no_options(self) -> bool:
+        """Whether there are questions with options, and no prompt has all options of its own."""
+        return 0 < self._with_options == len(self._without_options)
+
+    @property
+    def columns_left_out(self) -> list[str]:
+        """The columns that are a part of the question by their name, and in no prompt."""
+        return [name for name, is_left_out in self._left_out.items() if is_left_out]
+
     def warnings(self) -> Iterator[tuple[str, str]]:
         """Return where to look, and at what of a question that is in no prompt, or too much of it."""
         if self._without_options:
             text = f"{self._share(self._without_options)} do not show all options of their question"
             yield "prompt", f"{text}: {_ids(self._without_options)}"
-        columns = [name for name, is_left_out in self._left_out.items() if is_left_out]
-        if columns:
+        if columns := self.columns_left_out:
             yield "prompt", f"no prompt shows the columns {_ids(columns)}; a template can name them"
         if too_long := [name for name, length in zip(self._ids, self._lengths, strict=True) if length > _MOST_CHARS]:
             length = f"{count(_MOST_CHARS)} characters, more than most models read"

@@ -184,7 +184,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "run": {
         "epochs": 3, "reduce": "mode", "max_in_flight": 3, "reuse": "occasion", "on_fallback": "accept", "ghost_s": 1.0,
         "order": "file", "passes": 3, "gateway_limit_s": 9.0, "deadline_s": 9.0, "request_deadline_s": 9.0, "patience_s": 9.0,
-        "max_reply_bytes": 2**20, "max_failed_share": 0.5,
+        "max_reply_bytes": 2**20, "max_failed_share": 0.5, "allow": ["no_targets"],
     },
     "budget": {"requests": 9, "total_tokens": 9, "units": 9.0, "share_of_left": 0.5},
     "compare": {"min_answered": 0.5},

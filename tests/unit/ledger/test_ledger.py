@@ -242,7 +242,9 @@ def test_a_query_defines_what_it_names_and_nothing_else(ledger: Ledger, tmp_path
 
 def _defined(db: duckdb.DuckDBPyConnection) -> set[str]:
     there = "database_name = 'memory' AND schema_name = 'main' AND NOT internal"
-    query = f"SELECT view_name FROM duckdb_views() WHERE {there} UNION SELECT table_name FROM duckdb_tables() WHERE {there}"  # noqa: S608
+    query = (
+        f"SELECT view_name FROM duckdb_views() WHERE {there} UNION SELECT table_name FROM duckdb_tables() WHERE {there}"  # noqa: S608
+    )
     return {name for (name,) in db.execute(query).fetchall()}
 
 
