@@ -75,7 +75,8 @@ def test_a_job_file_and_the_same_job_made_in_python_share_answers(folder: Path) 
     bench = Workbench(folder, None)
     bench.write("rows.jsonl", "".join(json.dumps(row) + "\n" for row in ROWS))
     bench.write("job.toml", job(*MODELS, dataset="rows.jsonl"))
-    wb.run(wb.load_job(folder / "job.toml"), folder=folder, progress=False)
+    wb.run(folder / "job.toml", folder=folder, progress=False)
+    assert wb.plan(wb.load_job(folder / "job.toml"), folder=folder).to_send == 0
     made_of = {"list": ROWS, "frame": pandas.DataFrame(ROWS), "file": folder / "rows.jsonl"}
     for dataset in made_of.values():
         same = wb.make_job("other", MODELS, dataset, request={"max_tokens": 64})
@@ -137,8 +138,8 @@ def test_wrong_places_and_parts_are_named(folder: Path) -> None:
             wb.plan(made(), folder=folder, **part)
     with pytest.raises(wb.WorkbenchError, match="max-tokens: expected a number of tokens from 1, found 0"):
         wb.run(made(), folder=folder, again="truncated", max_tokens=0)
-    with pytest.raises(TypeError, match=r"expected a job, found 'job\.toml'; `load_job` reads a file"):
-        wb.run("job.toml", folder=folder)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"expected a job or the path of one, found 3; `make_job` makes one"):
+        wb.run(3, folder=folder)  # type: ignore[arg-type]
     with pytest.raises(wb.WorkbenchError, match="the dataset has no rows"):
         wb.plan(wb.make_job("none", MODELS, []), folder=folder)
 

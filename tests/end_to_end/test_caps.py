@@ -1,6 +1,7 @@
 """Caps of several runs together: by window, job and tag, in requests, tokens, units and shares, across processes."""
 
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def test_a_day_of_tokens_ends_the_second_run(tmp_path: Path) -> None:
         bench = written(tmp_path, server, '[[caps]]\nper = "day"\ntotal_tokens = 450\n')
         first = bench.json("run", "one.toml", "--no-report", code=7)
         assert "the cap of 450 tokens a day has no room for" in first["reason"].replace("\u202f", " ")
+        assert re.search(r"; it begins again 20\d\d-\d\d-\d\d \d\d:\d\d UTC", first["reason"])
         assert 200 < first["usage"]["total_tokens"] <= 450
         sent = server.platform.statistics.requests.total()
         again = bench.json("run", "one.toml", "--no-report", code=7)

@@ -311,6 +311,8 @@ CASES: list[tuple[str, str, Change]] = [
     ("passage in no prompt", "run job.toml", data('{"input": "Who?", "passage": "Ann was 7 years old.", "target": 7}\n')),
     ("gate above the scale", "run job.toml", job_with("[[scorers]]", "[gates]\nmin_mean = { numeric = 1.5 }\n[[scorers]]")),
     ("no such finding", "run job.toml --allow all", nothing),
+    ("scorer of one's own that fails", "run job.toml", then(job_with('name = "numeric"', 'name = "custom"\nfunction = "own.py:score"'), lambda bench: bench.write("own.py", "def score(answer, sample):\n    return answer['text']\n"))),
+    ("prompt before the model", "ask 'What is 1 + 1?' sim/instant", nothing),
     ("column with a blank", "run job.toml", job_with("[request]", '[prompt]\ntemplate = "{{ the input }}"\n[request]')),
     ("dry run", "run job.toml --dry-run", nothing),
     ("concurrency", "run job.toml --concurrency 4", nothing),

@@ -188,7 +188,7 @@ def _job(written: dict[str, Any], path: Path) -> Job:
 
 
 def plan(
-    job: Job,
+    job: Job | str | Path,
     *,
     local: bool = False,
     base_url: str | None = None,
@@ -214,7 +214,7 @@ def plan(
 
 
 async def plan_async(
-    job: Job,
+    job: Job | str | Path,
     *,
     local: bool = False,
     base_url: str | None = None,
@@ -233,7 +233,7 @@ async def plan_async(
 
 
 def run(
-    job: Job,
+    job: Job | str | Path,
     *,
     local: bool = False,
     base_url: str | None = None,
@@ -258,7 +258,7 @@ def run(
     Ctrl-C, or an interrupted cell, waits for what is in flight; a second one cancels that. The same call resumes the run.
 
     Args:
-        job: What to run.
+        job: What to run, or the path of its file.
         local: On the embedded platform, with its ledger `local.duckdb`.
         base_url: Of the platform; by default as on the command line.
         profile: A profile of `workbench.toml`.
@@ -290,7 +290,7 @@ def run(
 
 
 async def run_async(
-    job: Job,
+    job: Job | str | Path,
     *,
     local: bool = False,
     base_url: str | None = None,
@@ -394,9 +394,11 @@ def _where(
     return Target(working, local, base_url, profile, None if ledger is None else str(ledger))
 
 
-def _part(job: Job, limit: int | None, models: str | Sequence[str], max_in_flight: int | None) -> Job:
-    if not isinstance(job, Job):  # a notebook has no type checker, and a file's name is what one tries
-        raise TypeError(f"expected a job, found {job!r}; `load_job` reads a file, and `make_job` makes one")
+def _part(job: Job | str | Path, limit: int | None, models: str | Sequence[str], max_in_flight: int | None) -> Job:
+    if isinstance(job, str | Path):
+        job = load_job(job)
+    if not isinstance(job, Job):  # a notebook has no type checker
+        raise TypeError(f"expected a job or the path of one, found {job!r}; `make_job` makes one")
     return narrowed(job, limit=limit, models=models, max_in_flight=max_in_flight)
 
 

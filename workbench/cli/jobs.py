@@ -158,7 +158,8 @@ def demo(**given: Any) -> None:
 
 def _run_due(where: Target, path: Path, chosen: RunOptions, given: dict[str, Any]) -> int:
     """Run the newest occasion unless it is settled, and the next one if due by then; return the exit code."""
-    from workbench.schedule.due import NotDueError, check_still_due, due  # with parsers that few commands need
+    from workbench.job.occasions import following  # with parsers that few commands need
+    from workbench.schedule.due import NotDueError, check_still_due, due
 
     code, begun, before = int(ExitCode.DONE), set[str](), handlers()
     while code in _MAY_GO_ON:
@@ -167,10 +168,12 @@ def _run_due(where: Target, path: Path, chosen: RunOptions, given: dict[str, Any
         ledger = ledger_to_write(where)
         found = due(ledger, job, clock.now())
         if found.occasion is None or found.occasion in begun:
+            next_at = next(following(job.timetable, clock.now()), None)
             if not begun and given["as_json"]:
-                print_json({"job": job.name, "status": "not_due", "reason": found.reason})
+                print_json({"job": job.name, "status": "not_due", "reason": found.reason, "next_at": next_at})
             elif not begun and sys.stderr.isatty():  # cron runs this often: keep its log short
-                say(f"nothing is due: {found.reason}")
+                then = "" if next_at is None else f"; next {next_at.astimezone():%Y-%m-%d %H:%M}"
+                say(f"nothing is due: {found.reason}{then}")
             break
         check = partial(check_still_due, ledger, job, found.occasion)
         try:

@@ -25,6 +25,7 @@ from workbench.ledger.store import Ledger
 from workbench.planning.again import OF_A_JUDGE, Kind
 from workbench.running.signals import handlers, restore
 from workbench.scoring.judge import PENDING, Judge
+from workbench.wording.runs import broken_text
 from workbench.wording.scores import mean_text
 
 
@@ -46,7 +47,8 @@ from workbench.wording.scores import mean_text
 def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bool, **given: Any) -> None:
     """Score RUN again from the ledger; only judges send anything, and only with --yes.
 
-    RUN may be `last`, or the beginning of an id. Scores that are still to be judged exit with code 3.
+    RUN may be `last`, or the beginning of an id. Scores that are still to be judged, or a scorer that fails on every answer,
+    exit with code 3.
     """
     where = options.where(given)
     ledger = ledger_to_change(where)
@@ -82,7 +84,10 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
         ]
         print_table(rows, columns("model", "scorer", "of_asked", "mean", "scored", "unscored"))
         say(f"{written} scores are new or changed")
-    sys.exit(code or (ExitCode.INCOMPLETE if pending else ExitCode.DONE))
+    for one in figures.broken:
+        say(broken_text(one))
+    nothing_judged = any(one.failed == one.answers for one in figures.broken)
+    sys.exit(code or (ExitCode.INCOMPLETE if pending or nothing_judged else ExitCode.DONE))
 
 
 _HOW_AGAIN = "--again fallback, refused, empty or unreadable asks once more what the judge's own answers left open"

@@ -141,7 +141,13 @@ class VariantTable(RequestFields, frozen=True):
 
 
 Worthless = Literal[
-    "constant_prompt", "single_braces", "options_not_shown", "passage_not_shown", "no_targets", "gate_out_of_range"
+    "constant_prompt",
+    "single_braces",
+    "options_not_shown",
+    "passage_not_shown",
+    "no_targets",
+    "gate_out_of_range",
+    "scorer_fails",
 ]
 """What makes a whole run worth nothing, by name; see `workbench.planning.lint`."""
 

@@ -9,6 +9,7 @@ DuckDB lets one process write and then no other even read, so no process keeps t
 Of a team's ledger the first two are in the state folder of each machine.
 """
 
+import contextlib
 import errno
 import fcntl
 import hashlib
@@ -159,19 +160,48 @@ class Ledger:
         except OSError as error:
             problem = f"{self.journal_folder} cannot be written: {error.strerror}"
             raise InputError(Fault("--ledger", problem, "name a file elsewhere")) from error
-        fd = os.open(self._running_path(job), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, self._rights())
+        path = self._running_path(job)
+        self._remove_left_behind()
+        fd = self._locked_alone(path, job)
         try:
-            deadline = time.monotonic() + _LOOKING_S
-            while not (locked := _lock_at_once(fd, exclusive=True)) and time.monotonic() < deadline:
-                time.sleep(POLL_S)
-            if not locked:
-                holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "unknown"
-                raise LockHeldError(f"job {job!r} is running already on this ledger, in process {holder}")
-            os.ftruncate(fd, 0)
+            os.ftruncate(fd, 0)  # of another user's run, whose file stays
             os.pwrite(fd, str(os.getpid()).encode(), 0)
             yield
         finally:
+            with contextlib.suppress(OSError):
+                path.unlink()  # while it is locked: whoever opened it meanwhile sees that it is another file by now
             os.close(fd)
+
+    def _locked_alone(self, path: Path, job: str) -> int:
+        """Lock the file that says that a job runs.
+
+        Raises:
+            LockHeldError: Another process has it.
+        """
+        deadline = time.monotonic() + _LOOKING_S
+        while True:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, self._rights())
+            if not _lock_at_once(fd, exclusive=True):
+                holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "unknown"
+                os.close(fd)
+                if time.monotonic() > deadline:
+                    raise LockHeldError(f"job {job!r} is running already on this ledger, in process {holder}")
+                time.sleep(POLL_S)
+            elif _is_at(path, fd):
+                return fd
+            else:
+                os.close(fd)
+
+    def _remove_left_behind(self) -> None:
+        """Remove the files of runs that were killed."""
+        for path in self.journal_folder.glob("*.running"):
+            with contextlib.suppress(OSError):  # another user's, or removed meanwhile
+                fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+                try:
+                    if _lock_at_once(fd, exclusive=True) and _is_at(path, fd):
+                        path.unlink()
+                finally:
+                    os.close(fd)
 
     def _rights(self) -> int:
         """Return the mode of files beside the ledger: its own, as whoever reads it may know what runs on it."""
@@ -225,6 +255,14 @@ def is_being_written(journal: Path) -> bool:
         return not _lock_at_once(fd, exclusive=False)
     finally:
         os.close(fd)
+
+
+def _is_at(path: Path, fd: int) -> bool:
+    """Return whether an open file is still the one of its path."""
+    try:
+        return os.path.samestat(os.fstat(fd), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _lock_at_once(fd: int, *, exclusive: bool) -> bool:

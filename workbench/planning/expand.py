@@ -32,6 +32,7 @@ from workbench.planning.models import PlannedModel, reserve_of
 from workbench.planning.order import Expected, longest_first
 from workbench.planning.prompt_checks import PromptChecks
 from workbench.records import ChatRequest, Sample
+from workbench.scoring.custom import Custom
 from workbench.scoring.scorers import judges
 
 _KEY_BYTES = 32
@@ -103,6 +104,8 @@ class Plan:
         self._least_tokens: int | None = None  # what the cheapest request may use at most; None: no token budget
         self.unjudged: dict[str, int] = {}
         """By scorer: how many samples have no target that it can judge by."""
+        self.failing: dict[str, str] = {}
+        """By a scorer of the job's own: how it fails on the first sample."""
         self._spool = spool
         self._keys = bytearray()
         self._body_bytes = array("l")
@@ -264,6 +267,11 @@ class Plan:
             for sent in messages:
                 self.checks.take(sample, sent)
             if first is None:
+                self.failing = {
+                    scorer.named: why
+                    for scorer in self.job.scorers
+                    if isinstance(scorer, Custom) and (why := scorer.tried_on(sample))
+                }
                 first, first_input, self.columns = messages, sample.input, frozenset(variables_of(sample))
             self.has_different_inputs |= sample.input != first_input
             self.is_constant &= messages == first

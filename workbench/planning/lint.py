@@ -104,11 +104,20 @@ def _worthless(plan: Plan) -> Iterator[Finding]:
         shown = ", ".join(f"{{{{ {name} }}}}" for name in columns)
         text = f"no prompt shows what is a part of the question by its name; a template names it as {shown}"
         yield Finding(job.where("prompt"), text, "passage_not_shown")
+    yield from _worthless_scores(plan)
+
+
+def _worthless_scores(plan: Plan) -> Iterator[Finding]:
+    """Return the scorers that can judge nothing, and the gates that can never be met."""
+    job = plan.job
     for number, scorer in enumerate(job.scorers):
         if not job.narrowed and plan.unjudged.get(scorer.named) == plan.samples:
             fields = 'dataset.fields = { target = "COLUMN" } names its column'
             text = f"no sample has a target that {scorer.named!r} can judge by; {fields}"
             yield Finding(job.where("scorers", number), text, "no_targets")
+        if why := plan.failing.get(scorer.named):
+            text = f"{scorer.named!r} fails on the first sample with an answer that is its target: {why}"
+            yield Finding(job.where("scorers", number), text, "scorer_fails")
     ends = {scorer.named: scorer.ends for scorer in job.scorers}
     for label, wanted in (job.gates.min_mean if job.gates else {}).items():
         most = ends[label]

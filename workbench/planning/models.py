@@ -46,6 +46,10 @@ def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None
         InputError: An id is not visible to the account, or a glob matches nothing.
     """
     ids = [model.id for model in visible]
+    if job.rows is not None and len(job.rows) == 1 and job.rows[0].get("input") in ids:
+        raise InputError(
+            Fault("TEXT", f"{job.rows[0]['input']!r} is the id of a model", "MODEL comes first, then TEXT")
+        )
     specs = job.models if job.models is not None else tuple(ModelSpec(name) for name in ids)
     planned: dict[str, PlannedModel] = {}
     faults = []

@@ -192,9 +192,10 @@ class Caps:
             if used + reserved_here + reserved_there + needed > cap.most * (1 + _ROUNDING):
                 passes = used + reserved_here + needed <= cap.most * (1 + _ROUNDING)
                 known = f"{cap.amount_text(used)} used, {cap.amount_text(reserved_here + reserved_there)} reserved"
-                return Refusal(
-                    f"the cap of {cap.words} has no room for {cap.amount_text(needed)} more ({known})", passes
-                )
+                text = f"the cap of {cap.words} has no room for {cap.amount_text(needed)} more ({known})"
+                if cap.ends_at is not None and needed <= cap.most:
+                    text += f"; it begins again {cap.ends_at:%Y-%m-%d %H:%M} UTC"
+                return Refusal(text, passes)
         self._own.reserved = self._own.reserved.plus(amount)
         return None
 

@@ -16,7 +16,7 @@ import msgspec
 
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
-from workbench.scoring.scorer import Scorer
+from workbench.scoring.scorer import CannotJudgeError, Scorer
 
 _MOST_REASON_CHARS = 2_000
 _MOST = 1e12  # beyond it sums and squares of scores mean nothing
@@ -48,6 +48,17 @@ class Custom(Scorer, frozen=True, tag="custom"):
                 return _as_score(self._found()(answer, sample))
         except SystemExit as error:  # a script's way to end, which would take the other scores along
             return Score(None, f"the function ended with sys.exit({error.code!r})")
+
+    def tried_on(self, sample: Sample) -> str:
+        """Return how the function fails on an answer that says what the sample's target says; nothing where it does not."""
+        text = sample.target if isinstance(sample.target, str) else msgspec.json.encode(sample.target).decode()
+        try:
+            self.score(Given(text or "an answer"), sample)
+        except CannotJudgeError:
+            return ""
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        return ""
 
     @property
     def ends(self) -> tuple[float, float] | None:

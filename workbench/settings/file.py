@@ -24,7 +24,7 @@ warn_at = 0.8                              # share of the total; `workbench allo
 price_per_unit = 0.002                     # shown beside units
 currency = "EUR"
 
-[[allowance.weights]]                      # units per 1,000 tokens; the newest `since` that a call is not before counts
+[[allowance.weights]]                      # units per 1,000 tokens; with `since` from that day on
 model = "Qwen3 Coder [fast]"               # or "*"
 since = 2026-11-01
 prompt = 1.0
@@ -85,12 +85,12 @@ class WeightSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     model: str
     """Its id, or `*` for those that have no weight of their own."""
-    since: date
-    """In the account's time zone."""
     prompt: _NotNegative
     completion: _NotNegative
     reasoning: _NotNegative | None = None
     """Of the completion tokens that are reasoning; None: as completion."""
+    since: date = date(2000, 1, 1)
+    """In the account's time zone; by default before any call."""
 
 
 class AllowanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

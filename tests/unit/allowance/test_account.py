@@ -153,7 +153,7 @@ def test_weights_hold_from_their_day_on_and_a_model_without_one_is_not_free(tmp_
     truth = history(4)
     recorded(tmp_path, truth)
     changed = date(2026, 10, 10)
-    weights = [WeightSettings("m", date(2026, 10, 1), 2.0, 4.0), WeightSettings("m", changed, 1.0, 1.0)]
+    weights = [WeightSettings("m", 2.0, 4.0, since=date(2026, 10, 1)), WeightSettings("m", 1.0, 1.0, since=changed)]
 
     def seen(*given: WeightSettings) -> Drawn:
         return stood(
@@ -171,8 +171,10 @@ def test_weights_hold_from_their_day_on_and_a_model_without_one_is_not_free(tmp_
     assert late.unweighted_tokens == sum(tokens for at, tokens in own if at.date() < changed), "never applied backwards"
     assert late.units == pytest.approx(sum(tokens for at, tokens in own if at.date() >= changed) / 1000)
     assert late.most is None, "nothing bounds what a call without a weight drew"
-    assert seen(WeightSettings("*", date(2026, 9, 1), 1.0, 1.0)).units == pytest.approx(sum(t for _, t in own) / 1000)
-    assert seen(WeightSettings("other", date(2026, 9, 1), 1.0, 1.0)).units == 0
+    assert seen(WeightSettings("*", 1.0, 1.0, since=date(2026, 9, 1))).units == pytest.approx(
+        sum(t for _, t in own) / 1000
+    )
+    assert seen(WeightSettings("other", 1.0, 1.0, since=date(2026, 9, 1))).units == 0
 
 
 @pytest.mark.parametrize(
@@ -284,7 +286,10 @@ def test_a_forecast_rests_on_as_few_readings_as_there_are(tmp_path: Path) -> Non
 
 
 def test_what_comes_is_priced_by_the_weights_of_now(tmp_path: Path) -> None:
-    weights = [WeightSettings("m", date(2026, 10, 1), 1.0, 1.0), WeightSettings("m", date(2026, 10, 16), 10.0, 10.0)]
+    weights = [
+        WeightSettings("m", 1.0, 1.0, since=date(2026, 10, 1)),
+        WeightSettings("m", 10.0, 10.0, since=date(2026, 10, 16)),
+    ]
     ledger = told(
         tmp_path,
         *(at(day, total_tokens=1000, prompt_tokens=500, completion_tokens=500) for day in range(16)),
@@ -297,7 +302,7 @@ def test_what_comes_is_priced_by_the_weights_of_now(tmp_path: Path) -> None:
 
 
 def test_usage_in_odd_parts_is_never_free_or_negative(tmp_path: Path) -> None:
-    weights = [WeightSettings("m", date(2026, 10, 1), 1.0, 4.0, 5.0)]
+    weights = [WeightSettings("m", 1.0, 4.0, 5.0, since=date(2026, 10, 1))]
     beside = {"prompt_tokens": 10, "completion_tokens": 5, "reasoning_tokens": 500, "total_tokens": 515}
     within = {"prompt_tokens": 10, "completion_tokens": 505, "reasoning_tokens": 500, "total_tokens": 515}
     whole = {"prompt_tokens": None, "completion_tokens": None, "total_tokens": 500}
@@ -308,7 +313,7 @@ def test_usage_in_odd_parts_is_never_free_or_negative(tmp_path: Path) -> None:
 
 
 def test_bounds_take_the_dearer_of_reasoning_and_answer(tmp_path: Path) -> None:
-    found = Weights((WeightSettings("m", date(2026, 1, 1), 0.0, 1.0, 5.0),), "units", "UTC")
+    found = Weights((WeightSettings("m", 0.0, 1.0, 5.0, since=date(2026, 1, 1)),), "units", "UTC")
     assert found.most_units("m", NOW, 0, 1000) == 5.0
 
 

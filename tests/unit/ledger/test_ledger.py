@@ -8,6 +8,8 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -166,6 +168,42 @@ def test_one_run_of_a_job_at_a_time(ledger: Ledger) -> None:
             pass
     with ledger.running("a job"):
         pass
+    assert list(ledger.journal_folder.iterdir()) == [], "nothing says that it still runs"
+
+
+def test_what_killed_runs_left_behind_is_removed_by_the_next(ledger: Ledger) -> None:
+    with ledger.running("goes on"):
+        (mine,) = ledger.journal_folder.iterdir()
+        killed = mine.with_name("0123456789abcdef.running")
+        killed.write_text("4711")
+        with ledger.running("another"):
+            assert not killed.exists()
+            assert mine.exists()
+            assert ledger.is_running("goes on")
+
+
+def test_no_two_of_many_run_a_job_at_once(ledger: Ledger) -> None:
+    """Each removes the file that others wait for."""
+    running, most, done = 0, 0, 0
+    guard = threading.Lock()
+
+    def attempt(_: int) -> None:
+        nonlocal running, most, done
+        try:
+            with ledger.running("a job"):
+                with guard:
+                    running += 1
+                    most, done = max(most, running), done + 1
+                os.sched_yield()
+                with guard:
+                    running -= 1
+        except LockHeldError:
+            pass
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(attempt, range(200)))
+    assert most == 1
+    assert done > 8
 
 
 def test_addresses_of_other_kinds_are_refused(tmp_path: Path) -> None:
