@@ -58,7 +58,7 @@ def test_kills_with_large_answers_leave_sound_ledgers_and_no_files(bench: Workbe
 
 
 def write_job(bench: Workbench, name: str, turn: int) -> None:
-    rows = ({"input": f"text {name} {turn} {number}"} for number in range(SAMPLES))
+    rows = ({"input": f"text {name} {turn} {number}", "target": 4} for number in range(SAMPLES))
     bench.write(f"{name}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     text = job("m", name=name, dataset=f"{name}.jsonl", limit=16)
     bench.write(f"{name}.toml", text.replace("passes = 1", "passes = 1\nghost_s = 0.1"))

@@ -118,7 +118,10 @@ def test_answers_that_were_lost_are_bounded_and_the_model_is_not_ranked(bench: W
     assert gate(bench, 0.75)["min_mean cheat"] == "cannot tell", "it is met at the best, and not at the worst"
     shown = bench("show", "r1").stdout.partition("mean of asked")[2]
     assert shown.index("\ngood") < shown.index("\ncheat"), "who answered little does not stand first"
-    assert f"not ranked by exact: cheat: {N - len(WRONG)} of {N} answers have a result" in shown
+    assert (
+        f"Not ranked: cheat ({N - len(WRONG)} of {N} answers have a result, and 80 % must)."
+        in bench("show", "r1").stdout
+    )
     assert "good scores 0." in Page(bench.json("report", "last")["report"]).text
 
 

@@ -84,7 +84,7 @@ def test_a_job_that_always_scores_nothing_has_its_score_chart(bench: Workbench) 
     for number in range(1, 4):
         record(bench, f"r{number}", {"m": [0.0] * 40}, scorers=["exact"])
     found = pages(bench)[1]
-    assert [row["mean"] for row in found.charts[0]["data"]["values"]] == [0.0] * 3
+    assert [row["mean"] for row in found.charts[0]["layer"][0]["data"]["values"]] == [0.0] * 3
     assert found.cells("job_course", 3) == ["0.000"] * 3, "of all that were asked"
     assert "Does it fail as rarely?" not in found.text, "nothing ever failed"
 

@@ -109,7 +109,6 @@ def test_what_holds_prompts_and_answers_is_its_owner_s_alone_unless_a_folder_is_
     beside = bench.ledger.journal_folder
     private = {path for folder in (run.parent, beside) for path in folder.rglob("*") if path.is_file()}
     assert {run, run.with_name("index.html")} < private
-    assert any(path.name.endswith(".running") for path in private)
     assert {mode(path) for path in private} == {"0o600"}
     assert {mode(run.parent), mode(beside)} == {"0o700"}
     for form in ("csv", "parquet"):

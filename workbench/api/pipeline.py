@@ -1,8 +1,9 @@
 """One job all the way: plan, run, score, report."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from signal import Signals
 from typing import TYPE_CHECKING
@@ -42,7 +43,7 @@ from workbench.errors import (
 from workbench.evaluation.alarms import watches_of
 from workbench.evaluation.gates import ask_gates, is_met, record_gates
 from workbench.evaluation.rescore import rescore
-from workbench.evaluation.run_figures import find_run
+from workbench.evaluation.run_figures import RunFigures, find_run, run_figures
 from workbench.job.file import PREVIOUS, GatesTable
 from workbench.job.job import Job
 from workbench.ledger.engine import lacks_room
@@ -171,8 +172,18 @@ def _ready(where: Target, job: Job, options: RunOptions) -> tuple[Job, Ledger]:
     return job, ledger
 
 
-async def run_job(where: Target, job: Job, options: RunOptions) -> RunEnd:
+Shown = Callable[[RunEnd, RunFigures], None]
+"""Shows how a run ended, and what it found."""
+
+
+async def run_job(where: Target, job: Job, options: RunOptions, show: Shown | None = None) -> RunEnd:
     """Carry out a job: send what has no answer yet, record, score, render.
+
+    Args:
+        where: Endpoint and ledger.
+        job: What to run.
+        options: How.
+        show: Called once scores and gates are known, before pages are rendered; not where they cannot be known.
 
     Raises:
         InputError: Before anything is sent, if anything about the job is wrong.
@@ -222,7 +233,7 @@ async def run_job(where: Target, job: Job, options: RunOptions) -> RunEnd:
             if takes_reading and not end.told_to_stop:
                 end = await _with_reading(session.client, ledger, end)
             end = msgspec.structs.replace(end, findings=len(lint_plan(plan, session.models, {})))
-            end = _scored(ledger, job, end, options, handled)
+            end = _scored(ledger, job, end, handled, partial(_shown, ledger, options, show))
             if where.local and where.rehearses and rehearsal(where) is not None:
                 beside = rehearsed(account_ledger(where), plan, end.summary)
                 end = msgspec.structs.replace(end, notes=(*end.notes, *beside))
@@ -239,8 +250,8 @@ async def _with_reading(client: "ChatClient", ledger: Ledger, end: RunEnd) -> Ru
     return end
 
 
-def _scored(ledger: Ledger, job: Job, end: RunEnd, options: RunOptions, handled: list[Signals]) -> RunEnd:
-    """Score and render what the run left; only a gate of its job changes its exit code here."""
+def _scored(ledger: Ledger, job: Job, end: RunEnd, handled: list[Signals], show: Callable[[RunEnd], RunEnd]) -> RunEnd:
+    """Score and show what the run left; only a gate of its job changes its exit code here."""
     try:
         with abort_on_signal(handled):
             _, done = rescore(ledger, end.summary.run_id, job.scorers)
@@ -253,17 +264,27 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, options: RunOptions, handled:
                 end = _decided(ledger, job, end)
     except (Exception, AbortedBySignal) as failed:
         return _without_pages(ledger, job, end, failed)
-    if options.known is not None:
-        options.known(end)
-    if options.reports is None:
-        return end
     try:
         with abort_on_signal(handled):
-            from workbench.report.ledger_pages import INDEX, write_pages
-
-            path = write_pages(ledger, [end.summary.run_id], options.reports, over_all=(INDEX,))[0]
+            return show(end)
     except (Exception, AbortedBySignal) as failed:
         return _without_pages(ledger, job, end, failed)
+
+
+def _shown(ledger: Ledger, options: RunOptions, show: Shown | None, end: RunEnd) -> RunEnd:
+    """Show what a run found, and write its pages, of which both need the same figures."""
+    run_id = end.summary.run_id
+    if show is None and options.reports is None:
+        return end
+    with reading(ledger, frugal=True) as reader:
+        figures = run_figures(reader, run_id)
+    if show is not None:
+        show(end, figures)
+    if options.reports is None:
+        return end
+    from workbench.report.ledger_pages import INDEX, write_pages
+
+    path = write_pages(ledger, [run_id], options.reports, over_all=(INDEX,), figures={run_id: figures})[0]
     return msgspec.structs.replace(end, summary=msgspec.structs.replace(end.summary, report=str(path)))
 
 

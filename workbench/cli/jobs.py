@@ -22,9 +22,9 @@ from workbench.cli.output import echo, print_json, print_table, say
 from workbench.cli.run_screen import print_findings
 from workbench.display.columns import column, columns
 from workbench.display.text import count, plural
-from workbench.endings import MADE_IN_PYTHON, RunEnd, RunStatus, RunSummary
+from workbench.endings import RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, WorkbenchError
-from workbench.evaluation.run_figures import run_findings
+from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.job.job import Job, load_job
 from workbench.job.narrowing import pilot_of
 from workbench.ledger.queries import reading
@@ -224,15 +224,14 @@ def _run(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], *, 
     """
     shown: list[RunEnd] = []
 
-    def show(end: RunEnd) -> None:
-        _show(where, job, chosen, given, end)
+    def show(end: RunEnd, figures: RunFigures | None = None) -> None:
+        _show(where, job, chosen, given, end, figures)
         shown.append(end)
 
     reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
     is_watched = not given["no_progress"] and sys.stderr.isatty()
-    known = None if given["as_json"] else show
-    chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=is_watched, known=known)
-    end = anyio.run(run_job, where, job, chosen)
+    chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=is_watched)
+    end = anyio.run(run_job, where, job, chosen, None if given["as_json"] else show)
     if given["as_json"]:
         _print_notes(end.notes)
         if not is_pilot:
@@ -258,17 +257,21 @@ def _print_notes(notes: Sequence[str]) -> None:
         say(f"note: {note}")
 
 
-def _show(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], end: RunEnd) -> None:
+def _show(
+    where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], end: RunEnd, figures: RunFigures | None
+) -> None:
     _print_notes(end.notes)
     resume = end.summary.run_id if chosen.fresh or chosen.resume else None
     path = os.path.relpath(job.path, where.folder)
     words = [*options.narrowing_words(given), *options.repeated_words(chosen), *options.words(where)]
-    if end.findings and not job.path.endswith(MADE_IN_PYTHON):
+    if end.findings and "limit" in given:  # the demonstration's file is not its user's
         say(f"note: {findings_text(end.findings, path, options.words(where))}")
-    _print_end(end, commands.resume(path, words, chosen.occasion, resume), ledger_to_write(where))
+    _print_end(end, figures or _figures(end.summary, ledger_to_write(where)))
+    if end.exit_code and end.summary.status is not RunStatus.GATE_FAILED:  # there every request is settled
+        echo(f"continue with: {commands.resume(path, words, chosen.occasion, resume)}")
 
 
-def _print_end(end: RunEnd, resumes: str, ledger: Ledger) -> None:
+def _print_end(end: RunEnd, figures: RunFigures | None) -> None:
     run = end.summary
     tokens = run.usage.total_tokens
     cost = "tokens not reported" if tokens is None else f"{tokens} tokens"
@@ -278,20 +281,18 @@ def _print_end(end: RunEnd, resumes: str, ledger: Ledger) -> None:
     echo(requests_text(run))
     if len(end.failed_routes) > MOST_NAMED:
         print_table([msgspec.to_builtins(route) for route in end.failed_routes], _FAILED_ROUTES)
-    _print_found(run, ledger)
     for gate in end.gates:
         echo(f"gate {gate.gate} {gate.result}: {gate.says}")
-    if end.exit_code and run.status is not RunStatus.GATE_FAILED:  # there every request is settled
-        echo(f"continue with: {resumes}")
+    if figures is not None:
+        print_findings(figures)
 
 
-def _print_found(run: RunSummary, ledger: Ledger) -> None:
-    """Print what the run found; a ledger that cannot be read now changes nothing of how it ended."""
+def _figures(run: RunSummary, ledger: Ledger) -> RunFigures | None:
+    """Return what a run found; a ledger that cannot be read now changes nothing of how it ended."""
     try:
         with reading(ledger, frugal=True) as reader:
-            found = run_findings(reader, run.run_id)
+            return run_figures(reader, run.run_id)
     except (WorkbenchError, OSError) as error:
         shows = commands.on_ledger(ledger.name, "show", run.run_id)
         say(f"note: the scores cannot be shown now ({error}); `{shows}` shows them")
-    else:
-        print_findings(found)
+        return None

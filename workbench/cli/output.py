@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -22,6 +23,12 @@ _ENCODER = msgspec.json.Encoder(enc_hook=str)
 def echo(text: str = "") -> None:
     """Print a line for people on standard output, with control characters made visible."""
     _print(visible(text))
+
+
+def echo_sentences(text: str) -> None:
+    """Print sentences; on a terminal in lines of its width."""
+    wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    echo(textwrap.fill(text, wide, break_on_hyphens=False) if wide else text)
 
 
 def _print(text: str | bytes) -> None:

@@ -5,15 +5,15 @@ from collections.abc import Iterator
 import msgspec
 
 import workbench.display.commands as commands
-from workbench.cli.output import echo, print_table
+from workbench.cli.output import echo, echo_sentences, print_table
 from workbench.display.columns import column, columns
 from workbench.display.text import plural
 from workbench.evaluation.attention import fallbacks, suspected
-from workbench.evaluation.run_figures import RunFindings
+from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.sides import Coverage, least_answered
 from workbench.ledger.run_rows import RunScore
 from workbench.wording.comparisons import not_ranked_words
-from workbench.wording.runs import broken_text, failures_text, unknown_end_text
+from workbench.wording.runs import broken_text, failures_text, run_verdict, unknown_end_text
 from workbench.wording.scores import mean_text
 
 _MOST_SHOWN = 5
@@ -21,25 +21,37 @@ _WHERE_MISSING = ("mean", "samples", "not_right", "unknown")
 """Columns that say something only where something is without a score."""
 
 
-def print_findings(found: RunFindings) -> None:
-    """Print what a run found, after its numbers."""
-    if found.provenance.narrowed:
-        echo(f"narrowed to {found.provenance.narrowed}")
-    _print_scores(found)
-    for one in found.broken:
-        echo(broken_text(one))
-    for end in found.unknown_ends:
-        echo(unknown_end_text(end))
-    _print_substitutes(found)
-    for line in failures_text(found.outcomes):
+def print_findings(found: RunFigures) -> None:
+    """Print what a run found, after its numbers: last its verdict and the table behind it."""
+    for line in _notes(found):
         echo(line)
+    echo()
+    if verdict := run_verdict(found):
+        echo_sentences(verdict)
+    if found.scores:
+        echo()
+        _print_scores(found)
+
+
+def _notes(found: RunFigures) -> Iterator[str]:
+    """Return what a reader of the scores has to know."""
+    if found.provenance.narrowed:
+        yield f"narrowed to {found.provenance.narrowed}"
+    yield from map(broken_text, found.broken)
+    yield from map(unknown_end_text, found.unknown_ends)
+    yield from _substitutes(found)
+    yield from failures_text(found.outcomes)
+    least = least_answered([found.provenance])
+    for row, coverage in _coverages(found):
+        if row.scorer != found.standing.scorer and not coverage.is_enough(least) and coverage.wanted:
+            yield f"not ranked by {row.scorer}: {row.model}: {not_ranked_words(coverage, least)}"
+    if taken_out := max((row.invalid_samples for row, _ in found.scores), default=0):
+        yield f"{plural(taken_out, 'sample')} taken out of the scores"
     if found.provenance.simulated:
-        echo("simulated: no real model answered")
+        yield "simulated: no real model answered"
 
 
-def _print_scores(found: RunFindings) -> None:
-    if not found.scores:
-        return
+def _print_scores(found: RunFigures) -> None:
     rows = [
         msgspec.structs.asdict(row)
         | {"mean": _rounded(row.mean), "of_asked": None if interval is None else mean_text(interval)}
@@ -50,20 +62,12 @@ def _print_scores(found: RunFindings) -> None:
         "model", "scorer", column("of_asked", f"{found.provenance.reduce or 'mean'} of asked"),
         "low", "high", "asked", "mean", "samples", "not_right", "unknown",
     )  # fmt: skip
-    echo()
     if all(row.samples == row.asked for row, _ in found.scores):
         shown = tuple(one for one in shown if one.name not in _WHERE_MISSING)
     print_table(rows, shown)
-    least = least_answered([found.provenance])
-    for row, coverage in _coverages(found):
-        if not coverage.is_enough(least) and coverage.wanted:
-            echo(f"not ranked by {row.scorer}: {row.model}: {not_ranked_words(coverage, least)}")
-    if taken_out := max(row.invalid_samples for row, _ in found.scores):
-        echo(f"{plural(taken_out, 'sample')} taken out of the scores")
-    echo()
 
 
-def _coverages(found: RunFindings) -> Iterator[tuple[RunScore, Coverage]]:
+def _coverages(found: RunFigures) -> Iterator[tuple[RunScore, Coverage]]:
     """Return how much is known of every model by every scorer."""
     asked = [row.scored + row.not_right + row.unknown for row, _ in found.scores]
     wanted: dict[str, int] = {}
@@ -78,14 +82,14 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def _print_substitutes(found: RunFindings) -> None:
+def _substitutes(found: RunFigures) -> Iterator[str]:
     others = fallbacks(found.served)
     for row in others[:_MOST_SHOWN]:
-        echo(f"{row.requested_model} was answered by {row.served_model}: {row.answers} answers")
+        yield f"{row.requested_model} was answered by {row.served_model}: {row.answers} answers"
     if len(others) > _MOST_SHOWN:
-        echo(f"{sum(row.answers for row in others[_MOST_SHOWN:])} more answers came from another model")
+        yield f"{sum(row.answers for row in others[_MOST_SHOWN:])} more answers came from another model"
     for row in suspected(found.served)[:_MOST_SHOWN]:
-        echo(
+        yield (
             f"{plural(row.answers, 'answer')} of {row.requested_model} came as {row.served_model}, {row.evidence}: "
             f"probably another model's; where it is not, `{commands.confirm_name(row.requested_model, str(row.served_model))}`"
         )

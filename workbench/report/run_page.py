@@ -28,11 +28,14 @@ from workbench.wording.scores import mean_text
 _MOST_SPANS, _CALLS_A_SPAN = 60, 8
 
 
-def run_page(asked: PageContext, run_id: str, pages: Sequence[Page]) -> tuple[str, Draft]:
+def run_page(
+    asked: PageContext, run_id: str, pages: Sequence[Page], known: RunFigures | None = None
+) -> tuple[str, Draft]:
     """Ask what a run's page shows; texts that are too large for it are put beside it at once.
 
     Args:
         pages: Those that its head links.
+        known: Its figures, where they were asked for just before.
 
     Returns:
         The name of the run's job, and the page.
@@ -41,7 +44,7 @@ def run_page(asked: PageContext, run_id: str, pages: Sequence[Page]) -> tuple[st
         InputError: There is no such run.
     """
     reader, folder = asked.reader, asked.folder
-    figures = run_figures(reader, run_id)
+    figures = known or run_figures(reader, run_id)
     rows = model_rows(figures)
     samples = sample_browser(
         run_samples(reader, run_id, MOST_SAMPLES),

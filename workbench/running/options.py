@@ -8,7 +8,6 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 import msgspec
 
-from workbench.endings import RunEnd
 from workbench.errors import Fault, InputError
 from workbench.job.job import Job
 from workbench.job.narrowing import whole_number
@@ -65,8 +64,6 @@ class RunOptions(msgspec.Struct, frozen=True):
     """See `FanOutSettings.line_of`."""
     check: Callable[[], None] | None = None
     """Called once no other process can run the job and before anything is sent; what it raises ends the run."""
-    known: Callable[[RunEnd], None] | None = None
-    """Called once scores and gates are known, before pages are rendered; not where they cannot be."""
     interrupts: Interrupts | None = None
     """Through which another thread interrupts the run, as Ctrl-C does on the main one."""
 
