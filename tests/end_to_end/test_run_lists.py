@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import shlex
 import signal
 import subprocess
@@ -96,13 +97,46 @@ def test_tables_fit_the_terminal(recorded: Workbench, columns: int, command: tup
     lines = on_a_terminal(recorded, columns, *command)
     assert max(map(len, lines)) <= max(columns, 80 if command == ("show",) else columns)
     if command == ("runs",) and columns == 140:
-        assert lines[0].split()[-1] == "score"
+        assert lines[0].split()[-2:] == ["score", "scorer"]
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_no_number_is_cut(bench: Workbench, columns: int) -> None:
+    """Of 38 models with long names, in a comparison, which has the widest numbers."""
+    values = {
+        f"Vendor Model {n:02} [careful, with tools]": [float((7 * s + n) % 38 < 20) for s in range(40)]
+        for n in range(38)
+    }
+    record(bench, "r1", values)
+    bench.environment["NO_COLOR"] = "1"
+    lines = on_a_terminal(bench, columns, "compare", "r1", "--no-report")
+    cut = [line for line in lines if re.search(r"\d…|[\[−+(]…", line)]
+    assert cut == []
+    assert sum("[" in line and "]" in line for line in lines) >= 2 * 38 - 1, "every interval is whole"
+
+
+def test_a_list_that_is_cut_says_of_how_many(bench: Workbench) -> None:
+    for number in range(3):
+        record(bench, f"r{number}", {"m": [1.0]})
+    done = bench("runs", "--limit", "2")
+    assert done.stderr == "2 of 3 runs; --limit N shows more\n"
+    assert bench("runs", "--most", "2").stdout == done.stdout
+    assert len(bench.json("runs")) == 3
+    assert len(bench.json("runs", "--limit", "1")) == 1
+    assert bench.json("runs")[0]["scorer"] == "exact"
+
+
+def test_calls_are_listed_with_score_and_answer(recorded: Workbench) -> None:
+    heading, first, *_ = recorded("show", "last", "--calls").stdout.splitlines()
+    assert heading.split("  ")[-1].strip() == "answer"
+    assert "numeric" in heading
+    assert re.search(r"\d\.?$", first), "an answer to a sum"
 
 
 def test_columns_that_do_not_fit_are_named(recorded: Workbench) -> None:
     wide, narrow = (on_a_terminal(recorded, columns, "runs") for columns in (200, 80))
     assert not any("no room for" in line for line in wide)
-    lost = narrow[-1].removeprefix("no room for: ").split(", ")
+    lost = next(line for line in narrow if line.startswith("no room for: ")).removeprefix("no room for: ").split(", ")
     assert lost
     assert [name for name in lost if name in narrow[0]] == []
     assert all(name in wide[0] for name in lost)

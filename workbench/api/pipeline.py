@@ -234,10 +234,15 @@ async def run_job(where: Target, job: Job, options: RunOptions, show: Shown | No
                 end = await _with_reading(session.client, ledger, end)
             end = msgspec.structs.replace(end, findings=len(lint_plan(plan, session.models, {})))
             end = _scored(ledger, job, end, handled, partial(_shown, ledger, options, show))
-            if where.local and where.rehearses and rehearsal(where) is not None:
-                beside = rehearsed(account_ledger(where), plan, end.summary)
-                end = msgspec.structs.replace(end, notes=(*end.notes, *beside))
-            return end
+            return _beside_the_account(where, plan, end)
+
+
+def _beside_the_account(where: Target, plan: Plan, end: RunEnd) -> RunEnd:
+    """Say of a rehearsal what of it the account's own runs do not bear out."""
+    if not where.local or not where.rehearses or rehearsal(where) is None:
+        return end
+    beside = rehearsed(account_ledger(where), plan, end.summary)
+    return msgspec.structs.replace(end, notes=(*end.notes, *beside))
 
 
 async def _with_reading(client: "ChatClient", ledger: Ledger, end: RunEnd) -> RunEnd:

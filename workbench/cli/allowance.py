@@ -148,7 +148,7 @@ def readings(as_json: bool, **given: Any) -> None:
         print_json(rows)
         return
     shown = columns(column("reading_id", "id"), "read_at", column("said", "read"), column("total_units", "of"))
-    print_table([row | {"said": f"{row['of_what']} {row['said']}"} for row in rows], shown, whole="reading_id")
+    print_table([row | {"said": f"{row['of_what']} {row['said']}"} for row in rows], shown, whole=("reading_id",))
 
 
 @allowance.command(name="forecast")
@@ -231,7 +231,7 @@ def _print_status(found: AccountState, ledger: Ledger) -> None:
                 column("name", title), column("units", found.unit), "calls", column("unweighted", "tokens without a weight"),
                 column("unknown", "calls without usage"), column("price", currency or "price", "plain"),
             )  # fmt: skip
-            print_table(rows, [one for one in shown if any(row[one.name] is not None for row in rows)], whole="name")
+            print_table(rows, [one for one in shown if any(row[one.name] is not None for row in rows)], whole=("name",))
     for text in [*missing(found), *found.notes]:
         say(f"note: {text}")
 
@@ -255,7 +255,7 @@ def _print_demands(needs: list[Demand], unit: str) -> None:
     shown = columns(
         "affordable", "job", "next_at", column("occasions", kind="text"), column("each", kind="text"), "needs"
     )
-    print_table(rows, shown, whole="job")
+    print_table(rows, shown, whole=("job",))
 
 
 def _withdraw(ledger: Ledger, name: str) -> None:

@@ -126,7 +126,10 @@ def _print_sides(found: Comparison) -> None:
         column("completion_tokens", "tokens an answer", "number"), "p50_ms", "unanswered", "fallbacks",
     )  # fmt: skip
     print_table(
-        rows, shown, whole="side", spare=("fallbacks", "unanswered", "p50_ms", "completion_tokens", "mean_of_scored")
+        rows,
+        shown,
+        whole=("side", "verdict"),
+        spare=("fallbacks", "unanswered", "p50_ms", "mean_of_scored", "completion_tokens", "scored", "wins"),
     )
 
 
@@ -148,7 +151,7 @@ def _print_slices(found: Comparison) -> None:
         column("mean_of_scored", kind="text"), "baseline", "difference", "verdict", "shared",
     )  # fmt: skip
     echo("")
-    print_table(rows, shown, whole="value", spare=("baseline", "mean_of_scored", "of_asked"))
+    print_table(rows, shown, whole=("value",), spare=("baseline", "mean_of_scored", "of_asked"))
 
 
 def _score(part: Slice, side: ModelResult) -> SliceScore:

@@ -1,6 +1,7 @@
 """How values look on a terminal: JSON for programs, tables for people."""
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -17,6 +18,10 @@ from workbench.display.columns import Column
 from workbench.display.text import count, significant, visible
 
 _LEAST_WIDTH = 8
+_A_NUMBER = re.compile(r"[-−+±<>≥≤~ ]*(\d[\d.,\u202f]*(?![\w-])|\d{4}-\d\d-\d\d)")
+"""How a cell begins that holds numbers: one that is cut would read as another number."""
+_LONGEST_NUMBER = 32
+"""With its interval."""
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
 
 
@@ -87,7 +92,7 @@ def print_table(
     rows: Sequence[dict[str, Any] | msgspec.Struct],
     columns: Sequence[Column],
     *,
-    whole: str = "",
+    whole: Sequence[str] = (),
     spare: Sequence[str] = (),
 ) -> None:
     """Rows as a table on standard output, numbers to the right; for a program that reads it, with plain digits and ISO times.
@@ -97,7 +102,7 @@ def print_table(
 
     Args:
         rows: Dictionaries or structs.
-        whole: Name of a column that is never cut: what the next command needs.
+        whole: Names of columns that are never cut: what the next command needs, for one.
         spare: Names of columns that may be left out, in this order.
     """
     plain = [msgspec.structs.asdict(row) if isinstance(row, msgspec.Struct) else row for row in rows]
@@ -122,7 +127,7 @@ def print_table(
         say(f"no room for: {', '.join(left_out)}")
 
 
-def _laid_out(rows: Sequence[dict[str, Any]], columns: Sequence[Column], whole: str) -> _TerminalTable:
+def _laid_out(rows: Sequence[dict[str, Any]], columns: Sequence[Column], whole: Sequence[str]) -> _TerminalTable:
     """Return a table as wide as its texts, or on a terminal as wide as that where it can be."""
     for_people = sys.stdout.isatty()
     cells = [[_cell(one, row.get(one.name), for_people=for_people) for one in columns] for row in rows]
@@ -132,8 +137,17 @@ def _laid_out(rows: Sequence[dict[str, Any]], columns: Sequence[Column], whole: 
     if not for_people:
         return _TerminalTable(headings, cells, numeric, widths, fits=True)
     room = shutil.get_terminal_size().columns
-    widths = _narrowed(widths, [right or one.name == whole for one, right in zip(columns, numeric, strict=True)], room)
+    holds_numbers = [_is_short_with_a_number(texts) for texts in zip(*cells, strict=True)] or numeric
+    fixed = [
+        right or numbers or one.name in whole
+        for one, right, numbers in zip(columns, numeric, holds_numbers, strict=True)
+    ]
+    widths = _narrowed(widths, fixed, room)
     return _TerminalTable(headings, cells, numeric, widths, _width(widths) <= room)
+
+
+def _is_short_with_a_number(texts: Sequence[str]) -> bool:
+    return any(map(_A_NUMBER.match, texts)) and max(map(len, texts)) <= _LONGEST_NUMBER
 
 
 def _print_stacked(headings: list[str], cells: list[list[str]]) -> None:
@@ -144,7 +158,8 @@ def _print_stacked(headings: list[str], cells: list[list[str]]) -> None:
             echo()
         for heading, text in zip(headings, line, strict=True):
             fits = margin + 2 + len(text) <= room
-            echo(f"{heading.ljust(margin)}  {text}" if fits else f"{heading}\n  {text}")
+            lines = textwrap.wrap(text, room - 2, break_long_words=False, break_on_hyphens=False)
+            echo(f"{heading.ljust(margin)}  {text}" if fits else "\n  ".join([heading, *lines]))
 
 
 def _width(widths: list[int]) -> int:

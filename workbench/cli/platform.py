@@ -280,7 +280,7 @@ def models(ctx: click.Context, /, account: str | None, as_json: bool, **_: Any) 
         print_json(rows)
     elif rows:
         listed = [row | {"visible_to": _seen_by(row["visible_to"])} for row in rows]
-        print_table(listed, columns(*rows[0]), whole="id")
+        print_table(listed, columns(*rows[0]), whole=("id",))
 
 
 def _seen_by(accounts: tuple[str, ...] | None) -> str:

@@ -208,4 +208,4 @@ def _print(rows: list[dict[str, Any]], as_json: bool, names: tuple[str, ...]) ->
     if as_json:
         print_json(rows)
     elif rows:
-        print_table(rows, columns(*names), whole="id")
+        print_table(rows, columns(*names), whole=("id",))

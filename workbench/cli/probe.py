@@ -128,7 +128,7 @@ def _stated(plan: RunPlan) -> str:
 
 
 def _print(found: Probe, *, suggests: bool) -> None:
-    print_table([_row(model, facts) for model, facts in found.routes.items()], _COLUMNS, whole="model")
+    print_table([_row(model, facts) for model, facts in found.routes.items()], _COLUMNS, whole=("model",))
     for change in found.changes:
         echo(f"changed since {change.before_at:%Y-%m-%d %H:%M} UTC: {change.model}: {change}")
     for model, facts in found.routes.items():

@@ -47,7 +47,9 @@ def status(as_json: bool, **given: Any) -> None:
     echo(routes_verdict(found))
     if found.routes:
         echo()
-        print_table([_row(row) for row in found.routes], _COLUMNS, whole="model", spare=("p90_ms", "calls", "last_at"))
+        print_table(
+            [_row(row) for row in found.routes], _COLUMNS, whole=("model",), spare=("p90_ms", "calls", "last_at")
+        )
     _print_more(found)
 
 

@@ -16,7 +16,7 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
 from workbench.cli.run_screen import print_findings
 from workbench.display.columns import column, columns
-from workbench.display.text import visible
+from workbench.display.text import count, visible
 from workbench.endings import RunStatus
 from workbench.evaluation.alarms import open_alarms
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now
@@ -25,6 +25,7 @@ from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.answer_rows import WholeSample
 from workbench.ledger.job_rows import ModelMean, RunLine, run_means
 from workbench.ledger.queries import reading
+from workbench.ledger.rows import RunId
 from workbench.ledger.run_rows import RunGate, SuspectSample
 from workbench.running.machines import machines_of
 from workbench.wording.changes import alarm_objects, open_lines
@@ -33,7 +34,8 @@ from workbench.wording.runs import requests_text, resume_text
 from workbench.wording.scores import range_text
 
 _ALL = 2**62
-_SPARE = ("started_at", "failed", "total_tokens")  # the id begins with the start
+_MOST_RUNS = 20
+_SPARE = ("started_at", "failed", "total_tokens", "duration_s", "planned", "scorer")  # the id begins with the start
 _CALL_FIELDS = (
     "request_key sample_id epoch requested_model variant served_model identity identity_evidence outcome http_status attempts "
     "latency_ms prompt_tokens completion_tokens reasoning_tokens total_tokens finish_reason answer reasoning tool_calls "
@@ -41,20 +43,27 @@ _CALL_FIELDS = (
 ).split()
 
 
+_SNIPPET_CHARS = 76
+
 _NOTHING_LEFT = (RUNNING, RunStatus.COMPLETE, RunStatus.GATE_FAILED)
 """What a run is of which no request waits for a rerun."""
 
 
 @click.command()
 @options.ledger
-@click.option("--most", default=20, show_default=True, type=click.IntRange(1), help="How many, newest first.")
+@click.option(
+    "--limit", "--most", "most", metavar="N", type=click.IntRange(1),
+    help="How many, newest first [default: 20, with --json all].",
+)  # fmt: skip
 @options.as_json
-def runs(most: int, as_json: bool, **given: Any) -> None:
+def runs(most: int | None, as_json: bool, **given: Any) -> None:
     """List the runs of a ledger, newest first; the score is the mean of all models by the job's first scorer."""
     where = options.where(given)
     ledger = ledger_to_read(where)
     claims = machines_of(ledger).claims()
     with reading(ledger) as reader:
+        in_all = len(reader.all(RunId))
+        most = most or (in_all if as_json else _MOST_RUNS)
         rows = as_now(reader.all(RunLine, most=most, run_ids=None), ongoing(reader, ledger, claims))
         means = {one.run_id: one for one in run_means(reader.all(ModelMean, most=most))}
         standing = open_alarms(reader)
@@ -68,9 +77,12 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
         )
         return
     shown = columns(
-        "run_id", "job", "status", "started_at", "duration_s", "planned", "answered", "failed", "total_tokens", "score"
-    )
-    print_table([_in_short(row, means.get(row.run_id)) for row in rows], shown, whole="run_id", spare=_SPARE)
+        "run_id", "job", "status", "started_at", "duration_s", "planned", "answered", "failed", "total_tokens", "score",
+        "scorer",
+    )  # fmt: skip
+    print_table([_in_short(row, means.get(row.run_id)) for row in rows], shown, whole=("run_id",), spare=_SPARE)
+    if len(rows) < in_all:
+        say(f"{len(rows)} of {count(in_all)} runs; --limit N shows more")
     open_ones = [row for row in rows if row.status not in _NOTHING_LEFT]
     if open_ones:
         shows = commands.command("show", open_ones[0].run_id, *options.words(where))
@@ -79,11 +91,16 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
         say(line)
 
 
-def _means(found: ModelMean | None) -> dict[str, float | None]:
+def _means(found: ModelMean | None) -> dict[str, float | str | None]:
     """Return the mean score of a run, of what is known, and between which it is of all asked."""
     if found is None:
-        return dict.fromkeys(("mean_score", "mean_score_at_worst", "mean_score_at_best"))
-    return {"mean_score": found.mean, "mean_score_at_worst": found.at_worst, "mean_score_at_best": found.at_best}
+        return dict.fromkeys(("scorer", "mean_score", "mean_score_at_worst", "mean_score_at_best"))
+    return {
+        "scorer": found.scorer,
+        "mean_score": found.mean,
+        "mean_score_at_worst": found.at_worst,
+        "mean_score_at_best": found.at_best,
+    }
 
 
 def _in_short(row: RunLine, found: ModelMean | None) -> dict[str, Any]:
@@ -95,6 +112,7 @@ def _in_short(row: RunLine, found: ModelMean | None) -> dict[str, Any]:
         "status": row.status or NOT_ENDED,
         "duration_s": taken_s,
         "score": None if found is None else range_text(found.mean, found.at_worst, found.at_best),
+        "scorer": None if found is None else found.scorer,
     }
 
 
@@ -124,7 +142,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
             _print_suspects(found, run, as_json)
             return
         if calls:
-            _print_calls(run_samples(reader, run, _ALL), as_json)
+            _print_calls(run_samples(reader, run, _ALL), figures.standing.scorer, as_json)
             return
     summary = run_summary(figures, ledger.name)
     if as_json:
@@ -157,15 +175,27 @@ def _gate(row: RunGate) -> dict[str, Any]:
     return msgspec.structs.asdict(row) | {"reason": recorded_text(row), "evidence": evidence}
 
 
-def _print_calls(rows: Iterable[WholeSample], as_json: bool) -> None:
+def _print_calls(rows: Iterable[WholeSample], scorer: str | None, as_json: bool) -> None:
     if as_json:
         print_json_lines({name: _call_value(name, getattr(row, name)) for name in _CALL_FIELDS} for row in rows)
-    else:
-        asked, came = (
-            ("sample_id", "epoch", "requested_model"),
-            ("served_model", "outcome", "latency_ms", "total_tokens"),
-        )
-        print_table(list(rows), columns(*asked, *came))
+        return
+    lines = [
+        msgspec.structs.asdict(row)
+        | {
+            "score": next((score["value"] for score in row.scores or [] if score["scorer"] == scorer), None),
+            "answer": " ".join((row.answer or row.error_text or "").split())[:_SNIPPET_CHARS],
+        }
+        for row in rows
+    ]
+    shown = columns(
+        "sample_id", "epoch", "requested_model", "variant", "served_model", "outcome", column("score", scorer or "score"),
+        "latency_ms", "total_tokens", "answer",
+    )  # fmt: skip
+    same = {"variant"} if all(line["variant"] is None for line in lines) else set()
+    same |= {"epoch"} if all(line["epoch"] == 1 for line in lines) else set()
+    print_table(
+        lines, [one for one in shown if one.name not in same], spare=("latency_ms", "total_tokens", "served_model")
+    )
 
 
 def _print_suspects(rows: list[SuspectSample], run: str, as_json: bool) -> None:
@@ -174,7 +204,7 @@ def _print_suspects(rows: list[SuspectSample], run: str, as_json: bool) -> None:
         return
     if rows:
         most = (column("answer", "most answer"), column("agree", "models"), column("models", "of"))
-        print_table(rows, columns("sample_id", "target", *most), whole="sample_id")
+        print_table(rows, columns("sample_id", "target", *most), whole=("sample_id",))
         say(f"where a target is wrong: {commands.command('invalidate', run, '--sample', 'ID', '--reason', 'TEXT')}")
     else:
         say("no sample has most of three or more models agree on an answer that is not its target")

@@ -176,7 +176,7 @@ def _print_list(where: Target, *, as_json: bool) -> None:
         print_json(rows)
     elif rows:
         shown = columns("job", "schedule", "next_at", "last", "result", "run_id", "timer")
-        print_table(rows, shown, whole="run_id")
+        print_table(rows, shown, whole=("run_id",))
         for line in open_lines(every, ledger_to_write(where).name):
             say(line)
     else:
@@ -231,7 +231,7 @@ def _print_occasions(where: Target, job: Job, *, as_json: bool) -> None:
         print_json({"job": job.name, **state, "occasions": rows, "coming": coming})
         return
     if rows:
-        print_table(rows, columns("occasion", "result", "runs", "run_id"), whole="run_id")
+        print_table(rows, columns("occasion", "result", "runs", "run_id"), whole=("run_id",))
     else:
         say("no occasion has run yet")
     click.echo("next: " + (", ".join(f"{moment:%Y-%m-%d %H:%M:%S} UTC" for moment in coming) or "none left"))
