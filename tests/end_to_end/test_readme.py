@@ -1,9 +1,12 @@
 """What the README shows works as it says: its commands, its job file, its Python, and what a run prints."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -86,3 +89,45 @@ def test_every_command_of_the_table_has_the_options_that_it_names(tmp_path: Path
         assert any(option in text for text in helps), option
     for word in re.findall(r"`([a-z]+)`", row[1]):
         assert any(word in text for text in helps), word
+
+
+def topic(name: str) -> str:
+    return resources.files("workbench.starter").joinpath("topics", f"{name}.md").read_text("utf-8")
+
+
+def without_chance(text: str, folder: str = "/home/ada/tickets") -> str:
+    """What a command printed, without ids, times and widths, which differ from run to run."""
+    text = text.replace(folder, "FOLDER")
+    text = re.sub(r"\d{8}T\d{6}-[0-9a-f]{6}", "RUN", text)
+    text = re.sub(r"(?<=\d\d )\d+\.\d+(?= +0 +0$)", "MS", text, flags=re.MULTILINE)
+    return re.sub(r"  +", "  ", re.sub(r"\d+\.\d{2,}(?= +\d+ +\d+\n)", "MS", text))
+
+
+def test_the_tutorial_word_by_word(tmp_path: Path) -> None:
+    """Its files are written as it says, and its commands print what it says."""
+    bench = Workbench(tmp_path, None)
+    printed = 0
+    for kind, block in re.findall(r"^```(\w+)\n(.*?)^```$", topic("tutorial"), re.MULTILINE | re.DOTALL):
+        if kind != "console":
+            with (tmp_path / f"tickets.{kind}").open("a") as file:
+                file.write(("\n" if file.tell() else "") + block)
+            continue
+        command, _, said = block.partition("\n")
+        done = bench(*shlex.split(command.removeprefix("$ workbench ")))
+        assert without_chance(done.stdout, str(tmp_path)) == without_chance(said), command
+        printed += 1
+    assert printed == 6
+
+
+def test_the_python_of_its_topic(tmp_path: Path) -> None:
+    blocks_of_code = re.findall(r"(?:^    .*\n|^\n(?=    ))+", topic("python"), re.MULTILINE)
+    code = "\n".join(textwrap.dedent(block) for block in blocks_of_code)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=Workbench(tmp_path, None).environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("2\n")

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import get_args
 
+import msgspec
 import pytest
 
 import workbench
@@ -30,6 +31,7 @@ from workbench.ledger.entries import journal_columns
 from workbench.ledger.ingest import ingest_text
 from workbench.outcomes import Outcome
 from workbench.scoring.scorers import AnyScorer
+from workbench.settings.file import Settings
 
 ROOT = Path(__file__).parents[2]
 ROOMS = {path.stem for path in (ROOT / "workbench").iterdir() if path.suffix == ".py" or path.is_dir()} - {
@@ -171,6 +173,17 @@ def test_every_key_of_a_job_file_is_explained() -> None:
     for table in (DatasetTable, PromptTable, RunTable, BudgetTable, ScheduleTable, FieldNames, *get_args(AnyScorer)):
         for key in table.__struct_fields__:
             assert re.search(rf"\b{key}\b", text), f"{table.__name__}.{key}"
+
+
+def test_every_key_of_the_settings_is_explained() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench", "help", "settings"], capture_output=True, text=True, check=True
+    )
+    tables = msgspec.json.schema(Settings)["$defs"]
+    assert len(tables) == done.stdout.count("\n## ")
+    for table, described in tables.items():
+        for key in described["properties"]:
+            assert re.search(rf"^    {key} \(.*\)\n        \S", done.stdout, re.MULTILINE), f"{table}.{key}"
 
 
 @pytest.mark.parametrize("topic", sorted(TOPICS))

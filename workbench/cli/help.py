@@ -9,6 +9,7 @@ import workbench.display.commands as commands
 from workbench.errors import nearest
 
 TOPICS = {
+    "tutorial": "one evaluation, from a spreadsheet to a decision",
     "jobs": "the keys of a job file",
     "datasets": "formats and columns",
     "scorers": "how answers are scored",
@@ -19,6 +20,10 @@ TOPICS = {
     "routes": "who answers for a model id, how well and how fast",
     "ledger": "where data is stored, and its maintenance",
     "platform": "serving the embedded platform to a team",
+    "settings": "the keys of workbench.toml",
+    "python": "the same from a script or a notebook",
+    "faq": "what it costs, when to use something else, where data is",
+    "glossary": "what each word means",
     "exit-codes": "what each exit code means",
 }
 _TABLES = {
@@ -28,8 +33,13 @@ _TABLES = {
         ("[[variants]]", "VariantTable"), ("[run]", "RunTable"), ("[budget]", "BudgetTable"),
         ("[gates]", "GatesTable"), ("[schedule]", "ScheduleTable"),
     ],
+    "settings": [
+        ("Top level", "Settings"), ("[profiles.NAME]", "Profile"), ("[account]", "AccountSettings"),
+        ("[allowance]", "AllowanceSettings"), ("[[allowance.weights]]", "WeightSettings"), ("[confirm]", "ConfirmSettings"),
+        ("[[caps]]", "CapSettings"), ("[ledger]", "LedgerSettings"), ("[routes.ID]", "RouteSettings"),
+    ],
 }  # fmt: skip
-"""By topic: the tables of a job file whose keys follow its text."""
+"""By topic: the tables of a file whose keys follow its text."""
 
 
 @click.command("help")
@@ -47,7 +57,7 @@ def help_(topic: str | None) -> None:
         hint = nearest(topic, TOPICS) or f"topics: {', '.join(TOPICS)}"
         raise click.UsageError(f"there is no topic {topic!r}; {hint}")
     text = resources.files("workbench.starter").joinpath("topics", f"{topic}.md").read_text("utf-8")
-    click.echo_via_pager(text + "".join(_keys(*table) for table in _tables(topic)))
+    click.echo_via_pager(text + "".join(_keys(topic, *table) for table in _tables(topic)))
 
 
 def _tables(topic: str) -> list[tuple[str, str]]:
@@ -58,12 +68,14 @@ def _tables(topic: str) -> list[tuple[str, str]]:
     return [(str(scorer.__struct_config__.tag), scorer.__name__) for scorer in scorers()]
 
 
-def _keys(heading: str, table: str) -> str:
-    """Return the keys of one table of a job file, each with its type, default and meaning."""
+def _keys(topic: str, heading: str, table: str) -> str:
+    """Return the keys of one table, each with its type, default and meaning."""
+    from workbench.job.file import JobFile
     from workbench.job.keys import keys_of  # reads the source of the tables
+    from workbench.settings.file import Settings
 
     lines = [f"\n## {heading}\n\n"]
-    for key in keys_of(table):
+    for key in keys_of(table, Settings if topic == "settings" else JobFile):
         default = f", default {key.default}" if key.default else ""
         lines.append(f"    {key.name} ({key.kind}{default})\n")
         lines.append(textwrap.fill(key.text, 116, initial_indent=" " * 8, subsequent_indent=" " * 8) + "\n")

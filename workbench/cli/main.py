@@ -44,8 +44,8 @@ _COMMANDS = {
     "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to fix problems."),
     "help": (
         "help",
-        "Explain a topic: jobs, datasets, scorers, runs, comparisons, allowance, schedules, routes, ledger, platform, "
-        "exit-codes.",
+        "Explain a topic: tutorial, jobs, datasets, scorers, runs, comparisons, allowance, schedules, routes, ledger, platform, "
+        "settings, python, faq, glossary, exit-codes.",
     ),
     "completion": ("completion", "Print the shell completion script."),
 }

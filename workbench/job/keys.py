@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 
 import workbench.job.file as job_file
+import workbench.settings.file as settings_file
 from workbench.job.file import JobFile
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import AnyScorer
@@ -19,7 +20,7 @@ _TYPES = {"string": "text", "integer": "whole number", "number": "number", "bool
           "object": "table"}  # fmt: skip
 
 
-class JobKey(NamedTuple):
+class Key(NamedTuple):
     """One key of a table."""
 
     name: str
@@ -32,7 +33,12 @@ class JobKey(NamedTuple):
 
 def job_schema() -> dict[str, Any]:
     """Return the JSON Schema of a job file, for completion in editors: every key with its description."""
-    schema: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | msgspec.json.schema(JobFile)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | _described(JobFile)
+
+
+def _described(file: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON Schema of a TOML file with the texts under its fields."""
+    schema: dict[str, Any] = msgspec.json.schema(file)
     for described in schema["$defs"].values():
         if "description" in described:  # a docstring, whose margin Python 3.13 takes away and those before keep
             described["description"] = inspect.cleandoc(described["description"])
@@ -43,13 +49,18 @@ def job_schema() -> dict[str, Any]:
     return schema
 
 
-def keys_of(table: str) -> Iterator[JobKey]:
-    """Return the keys of one table, in the order in which they are written there."""
-    for name, described in job_schema()["$defs"][table]["properties"].items():
+def keys_of(table: str, file: type[msgspec.Struct] = JobFile) -> Iterator[Key]:
+    """Return the keys of one table, in the order in which they are written there.
+
+    Args:
+        table: The name of its struct.
+        file: What the table is a part of: a job, or the settings.
+    """
+    for name, described in _described(file)["$defs"][table]["properties"].items():
         if "description" in described:
             default = described.get("default")
             written = "" if default is None or isinstance(default, dict | list) else json.dumps(default)
-            yield JobKey(name, _kind(described), written, described["description"])
+            yield Key(name, _kind(described), written, described["description"])
 
 
 def scorers() -> tuple[type[Scorer], ...]:
@@ -68,6 +79,7 @@ def _docstrings() -> dict[str, dict[str, str]]:
 def _modules() -> Iterator[ModuleType]:
     """Return where tables are defined, those of bases before those of their subclasses."""
     yield job_file
+    yield settings_file
     tables = [table for scorer in scorers() for table in reversed(scorer.__mro__) if issubclass(table, Scorer)]
     yield from dict.fromkeys(module for table in tables if (module := inspect.getmodule(table)))
 

@@ -72,9 +72,13 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One named endpoint of `workbench.toml`."""
 
     base_url: str
+    """Of the platform, with or without /api."""
     key_env: _Variable | None = None
+    """The variable that holds the API key, in the environment or in `.env`."""
     key_file: str | None = None
+    """Or the file that holds the API key alone."""
     gateway_limit_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """How long the platform's gateway waits for a route, an attempt; a job may say otherwise."""
 
 
 _NotNegative = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
@@ -86,7 +90,9 @@ class WeightSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str
     """Its id, or `*` for those that have no weight of their own."""
     prompt: _NotNegative
+    """Units per 1,000 prompt tokens."""
     completion: _NotNegative
+    """Units per 1,000 completion tokens."""
     reasoning: _NotNegative | None = None
     """Of the completion tokens that are reasoning; None: as completion."""
     since: date = date(2000, 1, 1)
@@ -97,15 +103,25 @@ class AllowanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """What is known of the account's allowance."""
 
     signature: str | None = None
+    """A regular expression: what the platform says when the allowance is used up."""
     window: str | None = None
+    """What it is counted over: "month", "week", or the last hours, as "5h"."""
     anchor_day: Annotated[int, msgspec.Meta(ge=1, le=31)] = 1
+    """The day on which a month begins; 29 to 31 is the last day where a month has no such day."""
     anchor_weekday: Literal["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"] = "Monday"
+    """The day on which a week begins."""
     total_units: Annotated[float, msgspec.Meta(gt=0, le=1e15)] | None = None
+    """How many units a window has, where that is known."""
     unit: str | None = None
+    """What units are called; without weights a unit is a token."""
     warn_at: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    """The share of the total beyond which `workbench allowance status` ends with 100."""
     price_per_unit: Annotated[float, msgspec.Meta(ge=0, le=1e9)] | None = None
+    """What a unit costs, shown beside units."""
     currency: str | None = None
+    """Of the price."""
     weights: list[WeightSettings] = []
+    """`[[allowance.weights]]`: what models draw, in units per 1,000 tokens."""
 
 
 class CapSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,22 +130,28 @@ class CapSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     per: str = "window"
     """`window` of the allowance, `day`, `week`, `month`, or the last hours, as `5h`."""
     job: str | None = None
+    """Only the runs of this job; by default all runs of the ledger together."""
     tag: dict[str, str] = {}
+    """Only the runs with these tags."""
     requests: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """The most requests in the window."""
     total_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """The most tokens."""
     units: Annotated[float, msgspec.Meta(gt=0, le=1e15)] | None = None
+    """The most units of the allowance."""
     share: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
-    """Of the allowance's total."""
+    """The most, as a share of the allowance's total."""
 
 
 class ConfirmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Above which of these a run asks first; `--yes` runs it all the same."""
 
     requests: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    """To send."""
+    """How many a run may send."""
     total_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    """That it may use by its estimate."""
+    """How many it may use by its estimate."""
     units: Annotated[float, msgspec.Meta(ge=0, le=1e15)] | None = None
+    """How many units of the allowance, by its estimate."""
 
 
 class RouteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -159,14 +181,21 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole of `workbench.toml`."""
 
     profiles: dict[str, Profile] = {}
+    """Platforms by name, for `--profile NAME`."""
     default_profile: str | None = None
+    """The profile that is used where none is named."""
     account: AccountSettings = AccountSettings()
+    """What holds for everything of this account."""
     allowance: AllowanceSettings = AllowanceSettings()
+    """What is known of the account's allowance."""
     caps: list[CapSettings] = []
+    """`[[caps]]`: how much may be used in a window; one of requests, total_tokens, units and share each."""
     confirm: ConfirmSettings = ConfirmSettings()
+    """Above which of these a run asks first."""
     ledger: LedgerSettings | None = None
+    """The ledger that several machines share; by default `ledger.duckdb` in this folder."""
     routes: dict[str, RouteSettings] = {}
-    """By model id."""
+    """By model id, what is known of it."""
     slots_folder: str | None = None
     """Where the slots of all users of this machine are kept; by default each user's own are in the state folder."""
 
