@@ -58,18 +58,19 @@ def _not_toml(message: str, text: str, source: str) -> Fault:
     """Return why a text is not TOML: its line, and what it was perhaps meant to be."""
     found = _AT.fullmatch(message)
     if found is None:  # at its end
-        return Fault(source, f"not valid TOML: {message}", _toml_hint(text, text.rpartition("\n")[2]))
+        return Fault(source, f"not valid TOML: {message}", _toml_hint(message, text, ""))
     line = text.splitlines()[int(found["line"]) - 1]
     problem = f"not valid TOML: {found['what']} in column {found['column']}"
-    return Fault(f"{source}:{found['line']}", problem, _toml_hint(text, line))
+    return Fault(f"{source}:{found['line']}", problem, _toml_hint(found["what"], text, line))
 
 
-def _toml_hint(text: str, line: str) -> str:
+def _toml_hint(what: str, text: str, line: str) -> str:
     if text.lstrip().startswith("{"):
         return 'this is JSON; TOML has one key a line, key = "text", and [table] above the keys of a table'
-    if re.match(r"\s*(- )?[\w.-]+:(\s|$)", line):
+    is_key = what.startswith(("Expected '='", "Invalid statement"))
+    if is_key and re.match(r"\s*(- )?[\w.-]+:(\s|$)", line):
         return 'this looks like YAML; TOML has key = "text", and [table] above the keys of a table'
-    if re.match(r"\s*[\w.-]+\s*=\s*(\[\s*)?[^\s\"'\[{]", line):
+    if what == "Invalid value" and re.match(r"\s*[\w.-]+\s*=\s*(\[\s*)?(?!True|False)[A-Za-z]", line):
         return 'a text needs quotes: key = "text", or key = ["text", "text"]'
     return ""
 

@@ -10,7 +10,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from workbench.errors import Fault, InputError, nearest
 
-_BLANK_IN_NAME = re.compile(r"\{\{ *([A-Za-z_]\w*(?: +[A-Za-z_]\w*)+) *[}|]")
+_BLANK_IN_NAME = re.compile(r"\{\{ *(?![^}]*\b(?:if|else|is|and|or|in|not)\b)([A-Za-z_]\w*(?: +[A-Za-z_]\w*)+) *[}|]")
 
 MOST_CHARS = 2**24
 """Of a text that a template makes."""
@@ -50,7 +50,7 @@ class Template:
             """Those of them that must be there: the template does not ask whether they are defined."""
             self._compiled = self._jinja.from_string(_joined_as_text(tree))
         except TemplateSyntaxError as error:
-            named = _BLANK_IN_NAME.search(source)
+            named = _BLANK_IN_NAME.search(source) if "end of print statement" in str(error.message) else None
             hint = f'a name with a blank is written {{{{ metadata["{named[1]}"] }}}}' if named else ""
             raise InputError(Fault(where, f"line {error.lineno} is not valid Jinja: {error.message}", hint)) from error
         except RecursionError as error:

@@ -59,14 +59,14 @@ def test_prompts_that_are_likely_wrong_are_told(
 def test_a_run_says_what_it_leaves_out_of_its_prompts(tmp_path: Path) -> None:
     with ThreadedServer(platform_of({"id": "m"})) as server:
         bench = Workbench(tmp_path, server)
-        bench.write("d.jsonl", json.dumps(PLAIN[0] | {"option_a": "x"}) + "\n")
+        bench.write("d.jsonl", json.dumps(PLAIN[0] | {"passage": "Ann was 7 years old."}) + "\n")
         bench.write("job.toml", JOB.format(model="m", template="{{ input }}", most=64))
         assert (
             "error: job.toml:4: prompt: no prompt shows what is a part of the question by its name; a template names it as "
-            "{{ option_a }}; nothing was sent (--allow passage_not_shown sends it)\n"
+            "{{ passage }}; nothing was sent (--allow passage_not_shown sends it)\n"
         ) in bench("run", "job.toml", "--no-report", code=2).stderr
         assert (
-            "warning: job.toml:4: prompt: no prompt shows the columns 'option_a'"
+            "warning: job.toml:4: prompt: no prompt shows the columns 'passage'"
             in bench("run", "job.toml", "--no-report", "--allow", "passage_not_shown").stderr
         )
 
@@ -77,3 +77,95 @@ def test_a_route_that_thinks_first_needs_room_for_it(tmp_path: Path) -> None:
         said in text for text in findings(tmp_path, PLAIN, "{{ input }}", model="Ponder [thinking only]", most=300)
     )
     assert findings(tmp_path, PLAIN, "{{ input }}", model="Ponder [thinking only]", most=4096) == []
+
+
+SOUND: list[tuple[str, list[dict[str, Any]], str, str]] = [
+    ("an answer key of two", [{"input": f"q{n}", "target": "a", "answer2": "b"} for n in range(2)], "{{ input }}", ""),
+    (
+        "a label by the name of table",
+        [{"input": f"q{n}", "target": "a", "table": "users"} for n in range(2)],
+        "{{ input }}",
+        "",
+    ),
+    ("TeX", [{"input": f"q{n}", "target": "a", "answer": "a"} for n in range(2)], "{{ input }} \\\\boxed{answer}", ""),
+    (
+        "options of one sample",
+        [{"input": "q", "target": "a"}, {"input": "r", "target": "a", "choices": ["a", "b"]}],
+        "{{ input }}",
+        "",
+    ),
+    (
+        "messages with options",
+        [{"input": [{"role": "user", "content": f"q{n}"}], "target": "a", "choices": ["a", "b"]} for n in range(2)],
+        "{{ input }}",
+        "",
+    ),
+    (
+        "one of two scorers without a target",
+        [{"input": f"q{n}"} for n in range(2)],
+        "{{ input }}",
+        '[[scorers]]\nname = "length"\nat_most = 9\n',
+    ),
+    (
+        "tools that differ",
+        [
+            {"input": f"q{n}", "target": "a", "tools": [{"type": "function", "function": {"name": f"f{n}"}}]}
+            for n in range(2)
+        ],
+        "What is it?",
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rows", "template", "more"), [case[1:] for case in SOUND], ids=[case[0] for case in SOUND])
+def test_what_makes_sense_is_sent(tmp_path: Path, rows: list[dict[str, Any]], template: str, more: str) -> None:
+    with ThreadedServer(platform_of({"id": "m"})) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("d.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        scorer = '[[scorers]]\nname = "includes"\n'
+        bench.write("job.toml", JOB.format(model="m", template=template, most=64) + scorer + more)
+        assert "nothing was sent" not in bench("run", "job.toml", "--no-report", code=None).stderr
+        assert server.platform.statistics.requests.total() == len(rows)
+
+
+CUSTOM = """
+import json, re
+def of_json(answer, sample): return json.loads(answer.text)["answer"] == sample.target
+def of_a_word(answer, sample): return re.search(r"Answer: (\\w+)", answer.text).group(1)
+def of_time(answer, sample): return answer.latency_ms < 5000 and answer.total_tokens > 0
+def misnamed(answer, sample): return answr.text
+def of_one(answer): return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "sent", "says"),
+    [
+        ("of_json", True, "warning: job.toml"), ("of_a_word", True, "warning: job.toml"), ("of_time", True, ""),
+        ("misnamed", False, "NameError: name 'answr' is not defined"), ("of_one", False, "it takes an answer and a sample: too many"),
+    ],
+)  # fmt: skip
+def test_a_function_that_fails_on_any_answer_stops_a_run_and_others_are_named(
+    tmp_path: Path, function: str, sent: bool, says: str
+) -> None:
+    with ThreadedServer(platform_of({"id": "m"})) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("own.py", CUSTOM)
+        bench.write("d.jsonl", json.dumps({"input": "q", "target": 2}) + "\n")
+        scorer = f'[[scorers]]\nname = "custom"\nfunction = "own.py:{function}"\n'
+        bench.write("job.toml", JOB.format(model="m", template="{{ input }}", most=64) + scorer)
+        done = bench("run", "job.toml", "--no-report", code=None)
+        assert says in done.stderr
+        assert ("fails" in done.stderr) == bool(says)
+        assert (server.platform.statistics.requests.total() == 1) == sent
+
+
+def test_a_pilot_is_not_paid_for_a_job_that_would_be_refused(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of({"id": "m"})) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("d.jsonl", "".join(json.dumps({"input": f"q{n}", "target": "a"}) + "\n" for n in range(9)))
+        more = '[[scorers]]\nname = "includes"\n[gates]\nmin_mean = { includes = 90 }\n'
+        bench.write("job.toml", JOB.format(model="m", template="{{ input }}", most=64) + more)
+        assert "90 is never reached" in bench("run", "job.toml", "--pilot", "2", "--yes", code=2).stderr
+        assert server.platform.statistics.requests.total() == 0

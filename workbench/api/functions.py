@@ -34,6 +34,7 @@ from workbench.job.job import load_job as _load_job
 from workbench.job.narrowing import narrowed
 from workbench.job.occasions import named_occasion
 from workbench.planning.again import Kind
+from workbench.planning.models import QUESTION
 from workbench.planning.run_plan import RunPlan
 from workbench.running.options import RunOptions
 from workbench.running.signals import Interrupts, forwarded_interrupts, handlers, restore
@@ -361,7 +362,7 @@ def question(model: str, text: str, system: str | None = None, request: Mapping[
     """
     prompt = {"template": "{{ input }}"} | ({"system": "{{ system }}"} if system else {})
     row = {"input": text} | ({"system": system} if system else {})
-    return make_job("ask", [model], [row], prompt=prompt, request=request or {})
+    return make_job(QUESTION, [model], [row], prompt=prompt, request=request or {})
 
 
 def open(ledger: str | Path | None = None, *, folder: str | Path | None = None) -> Frames:

@@ -172,8 +172,8 @@ def _ready(where: Target, job: Job, options: RunOptions) -> tuple[Job, Ledger]:
     return job, ledger
 
 
-Shown = Callable[[RunEnd, RunFigures], None]
-"""Shows how a run ended, and what it found."""
+Shown = Callable[[RunEnd, RunFigures | None], None]
+"""Shows how a run ended, and what it found; None: that cannot be read now."""
 
 
 async def run_job(where: Target, job: Job, options: RunOptions, show: Shown | None = None) -> RunEnd:
@@ -207,6 +207,7 @@ async def run_job(where: Target, job: Job, options: RunOptions, show: Shown | No
             among = None if generation == BASE_GENERATION else generation
             latencies = _take_answers(session, plan, ledger, among, _again(ledger, job, options))
             refuse_worthless(plan)
+            findings = len(lint_plan(plan, session.models, {}))
             for finding in (*_judge_findings(where, session, job), *prompt_warnings(plan)):
                 warn(f"{finding.where}: {finding.text}")
             simulated = _is_simulated(session, plan)
@@ -232,7 +233,7 @@ async def run_job(where: Target, job: Job, options: RunOptions, show: Shown | No
             takes_reading = options.occasion is not None and session.client.states_usage and not where.local
             if takes_reading and not end.told_to_stop:
                 end = await _with_reading(session.client, ledger, end)
-            end = msgspec.structs.replace(end, findings=len(lint_plan(plan, session.models, {})))
+            end = msgspec.structs.replace(end, findings=findings)
             end = _scored(ledger, job, end, handled, partial(_shown, ledger, options, show))
             return _beside_the_account(where, plan, end)
 
@@ -281,7 +282,8 @@ def _shown(ledger: Ledger, options: RunOptions, show: Shown | None, end: RunEnd)
     run_id = end.summary.run_id
     if show is None and options.reports is None:
         return end
-    with reading(ledger, frugal=True) as reader:
+    figures = None
+    with contextlib.suppress(WorkbenchError, OSError), reading(ledger, frugal=True) as reader:
         figures = run_figures(reader, run_id)
     if show is not None:
         show(end, figures)
@@ -289,7 +291,7 @@ def _shown(ledger: Ledger, options: RunOptions, show: Shown | None, end: RunEnd)
         return end
     from workbench.report.ledger_pages import INDEX, write_pages
 
-    path = write_pages(ledger, [run_id], options.reports, over_all=(INDEX,), figures={run_id: figures})[0]
+    path = write_pages(ledger, [run_id], options.reports, over_all=(INDEX,), figures=figures)[0]
     return msgspec.structs.replace(end, summary=msgspec.structs.replace(end.summary, report=str(path)))
 
 

@@ -29,6 +29,7 @@ from workbench.job.job import Job, load_job
 from workbench.job.narrowing import pilot_of
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
+from workbench.planning.lint import refuse
 from workbench.planning.models import GATEWAY_ATTEMPTS
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.options import RunOptions
@@ -194,6 +195,7 @@ def _checked_run(where: Target, job: Job, chosen: RunOptions, given: dict[str, A
     if pilot:
         if chosen != RunOptions(fixed=chosen.fixed) or given["limit"] or given["model"]:
             raise click.UsageError("--pilot runs the whole job: only --max-in-flight, --fixed and reports go with it")
+        refuse(job, anyio.run(plan_job, where, job).findings)  # of the whole job, before its pilot is paid for
         before = handlers()
         first = _run(where, pilot_of(job, given["pilot"]), chosen, given | {"no_report": True}, is_pilot=True)
         restore(before)  # a run leaves signals ignored; the question and the run after it are to hear them
@@ -224,9 +226,9 @@ def _run(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], *, 
     """
     shown: list[RunEnd] = []
 
-    def show(end: RunEnd, figures: RunFigures | None = None) -> None:
-        _show(where, job, chosen, given, end, figures)
+    def show(end: RunEnd, figures: RunFigures | None) -> None:
         shown.append(end)
+        _show(where, job, chosen, given, end, figures)
 
     reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
     is_watched = not given["no_progress"] and sys.stderr.isatty()
@@ -237,7 +239,7 @@ def _run(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], *, 
         if not is_pilot:
             print_json(end.as_object())
     elif not shown:
-        show(end)
+        show(end, None)
     else:
         _print_notes(end.notes[len(shown[0].notes) :])
     if end.error is not None:

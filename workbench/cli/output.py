@@ -158,7 +158,7 @@ def _print_stacked(headings: list[str], cells: list[list[str]]) -> None:
             echo()
         for heading, text in zip(headings, line, strict=True):
             fits = margin + 2 + len(text) <= room
-            lines = textwrap.wrap(text, room - 2, break_long_words=False, break_on_hyphens=False)
+            lines = textwrap.wrap(text, max(room - 2, 1), break_long_words=False, break_on_hyphens=False)
             echo(f"{heading.ljust(margin)}  {text}" if fits else "\n  ".join([heading, *lines]))
 
 

@@ -104,8 +104,8 @@ class Plan:
         self._least_tokens: int | None = None  # what the cheapest request may use at most; None: no token budget
         self.unjudged: dict[str, int] = {}
         """By scorer: how many samples have no target that it can judge by."""
-        self.failing: dict[str, str] = {}
-        """By a scorer of the job's own: how it fails on the first sample."""
+        self.failing: dict[str, tuple[str, bool]] = {}
+        """By a scorer of the job's own: how it fails on the first sample, and whether it would on any."""
         self._spool = spool
         self._keys = bytearray()
         self._body_bytes = array("l")
@@ -248,7 +248,7 @@ class Plan:
         named = frozenset[str]().union(*(prompt.named for _, prompt in prompts))
         digest = ContentHash()
         seen_bodies, seen_ids = dict[int, int](), set[int]()
-        first: list[list[dict[str, Any]]] | None = None
+        first: tuple[Any, Any] | None = None
         first_input: Any = None
         judge_columns = JudgeColumns(self.job)
         for sample in selected_samples(self.job):
@@ -264,17 +264,18 @@ class Plan:
                     self.unjudged[scorer.named] = self.unjudged.get(scorer.named, 0) + 1
             self.globs.take(sample.id)
             messages = [prompt.messages(sample) for _, prompt in prompts]
+            asked = (messages, sample.tools)
             for sent in messages:
                 self.checks.take(sample, sent)
             if first is None:
                 self.failing = {
                     scorer.named: why
                     for scorer in self.job.scorers
-                    if isinstance(scorer, Custom) and (why := scorer.tried_on(sample))
+                    if isinstance(scorer, Custom) and (why := scorer.tried_on(sample))[0]
                 }
-                first, first_input, self.columns = messages, sample.input, frozenset(variables_of(sample))
+                first, first_input, self.columns = asked, sample.input, frozenset(variables_of(sample))
             self.has_different_inputs |= sample.input != first_input
-            self.is_constant &= messages == first
+            self.is_constant &= asked == first
             key = sample_key(sample, named)
             for (variant, _), sent in zip(prompts, messages, strict=True):
                 self._add(sample, sent, variant, key, seen_bodies)

@@ -1,7 +1,7 @@
 """What is likely wrong with a job that could run; its outright faults are found where it is read."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -10,9 +10,11 @@ import workbench.display.commands as commands
 from workbench.endings import JUDGED_RUN
 from workbench.errors import Fault, InputError
 from workbench.job.file import PromptTable, Worthless
+from workbench.job.job import Job
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel
 from workbench.records import Model
+from workbench.scoring.custom import Custom
 from workbench.stats.intervals import mean_interval
 from workbench.stats.paired import LEVEL
 from workbench.stats.proportions import interval
@@ -20,7 +22,7 @@ from workbench.stats.proportions import interval
 _SHOWN_IDS = 5
 _LEAST_TO_THINK = 1024
 """Tokens."""
-_SINGLE_BRACES = re.compile(r"(?<!\{)\{ *([A-Za-z_]\w*) *\}(?!\})")
+_SINGLE_BRACES = re.compile(r"(?<![\\{}^\w])\{ *([A-Za-z_]\w*) *\}(?!\})")
 _PROSE_ONLY = ("thinking only", "reasoning", "reasoner", "prover")
 
 
@@ -79,9 +81,17 @@ def refuse_worthless(plan: Plan) -> None:
     Raises:
         InputError: It would, and its job does not say that this is meant.
     """
-    if len(plan) == plan.reused or JUDGED_RUN in plan.job.tags:  # a judge asks what its rubric says
-        return
-    found = [finding for finding in _worthless(plan) if finding.stops not in plan.job.run.allow]
+    if len(plan) > plan.reused and JUDGED_RUN not in plan.job.tags:  # a judge asks what its rubric says
+        refuse(plan.job, list(_worthless(plan)))
+
+
+def refuse(job: Job, findings: Sequence[Finding]) -> None:
+    """Stop at findings that make a whole run worth nothing.
+
+    Raises:
+        InputError: There are some, and the job does not say that they are meant.
+    """
+    found = [finding for finding in findings if finding.stops is not None and finding.stops not in job.run.allow]
     if found:
         raise InputError(
             *(Fault(one.where, f"{one.text}; nothing was sent", f"--allow {one.stops} sends it") for one in found)
@@ -90,40 +100,48 @@ def refuse_worthless(plan: Plan) -> None:
 
 def _worthless(plan: Plan) -> Iterator[Finding]:
     """Return what makes the whole of a run worth nothing."""
-    job, checks = plan.job, plan.checks
     if plan.has_different_inputs and plan.is_constant:
         text = "every sample gives the same prompt: it names no column that differs, as {{ input }} does"
-        yield Finding(job.where("prompt"), text, "constant_prompt")
+        yield Finding(plan.job.where("prompt"), text, "constant_prompt")
+    if not plan.mixes_messages:  # which are sent without the prompt
+        yield from _worthless_prompts(plan)
+    yield from _worthless_scores(plan)
+
+
+def _worthless_prompts(plan: Plan) -> Iterator[Finding]:
+    job = plan.job
     for variant in job.variants:
         for name in sorted(_in_single_braces(variant.prompt) & plan.columns):
             text = f"{{{name}}} is sent as it stands: a column is named in double braces, {{{{ {name} }}}}"
             yield Finding(job.where(*variant.place), text, "single_braces")
-    if checks.shows_no_options:
+    if plan.checks.shows_no_options:
         text = "no prompt shows all options of its question; a template names them as {{ choices }}"
         yield Finding(job.where("prompt"), text, "options_not_shown")
-    if columns := checks.columns_left_out:
+    if any(isinstance(scorer, Custom) or scorer.asks_a_model for scorer in job.scorers):
+        return  # which may want it kept from the model
+    if columns := plan.checks.passages_left_out:
         shown = ", ".join(f"{{{{ {name} }}}}" for name in columns)
         text = f"no prompt shows what is a part of the question by its name; a template names it as {shown}"
         yield Finding(job.where("prompt"), text, "passage_not_shown")
-    yield from _worthless_scores(plan)
 
 
 def _worthless_scores(plan: Plan) -> Iterator[Finding]:
-    """Return the scorers that can judge nothing, and the gates that can never be met."""
+    """Return scorers of which none can judge anything, those that fail on any answer, and gates that can never be met."""
     job = plan.job
-    for number, scorer in enumerate(job.scorers):
-        if not job.narrowed and plan.unjudged.get(scorer.named) == plan.samples:
-            fields = 'dataset.fields = { target = "COLUMN" } names its column'
+    if job.scorers and not job.narrowed and all(plan.unjudged.get(one.named) == plan.samples for one in job.scorers):
+        fields = 'dataset.fields = { target = "COLUMN" } names its column'
+        for number, scorer in enumerate(job.scorers):
             text = f"no sample has a target that {scorer.named!r} can judge by; {fields}"
             yield Finding(job.where("scorers", number), text, "no_targets")
-        if why := plan.failing.get(scorer.named):
-            text = f"{scorer.named!r} fails on the first sample with an answer that is its target: {why}"
-            yield Finding(job.where("scorers", number), text, "scorer_fails")
+    for number, scorer in enumerate(job.scorers):
+        why, on_any = plan.failing.get(scorer.named, ("", False))
+        if on_any:
+            yield Finding(job.where("scorers", number), f"{scorer.named!r} fails: {why}", "scorer_fails")
     ends = {scorer.named: scorer.ends for scorer in job.scorers}
     for label, wanted in (job.gates.min_mean if job.gates else {}).items():
-        most = ends[label]
-        if most is not None and wanted > most[1]:
-            text = f"{wanted:g} is never reached: {label!r} gives {most[0]:g} to {most[1]:g}"
+        scale = ends[label]
+        if scale is not None and wanted > scale[1]:
+            text = f"{wanted:g} is never reached: {label!r} gives {scale[0]:g} to {scale[1]:g}"
             yield Finding(job.where("gates", "min_mean", label), text, "gate_out_of_range")
 
 
@@ -136,7 +154,13 @@ def _in_single_braces(prompt: PromptTable) -> set[str]:
 
 def prompt_warnings(plan: Plan) -> list[Finding]:
     """Return what makes most answers of no use: a run that begins says it too."""
-    return [Finding(plan.job.where(place), text) for place, text in plan.checks.warnings()]
+    found = [Finding(plan.job.where(place), text) for place, text in plan.checks.warnings()]
+    for number, scorer in enumerate(plan.job.scorers):
+        why, on_any = plan.failing.get(scorer.named, ("", False))
+        if why and not on_any:
+            text = f"{scorer.named!r} fails on the first sample with an answer that is its target: {why}"
+            found.append(Finding(plan.job.where("scorers", number), text))
+    return found
 
 
 def _lint_dataset(plan: Plan) -> list[Finding]:
@@ -149,7 +173,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
     found += [
         Finding(f"scorers {label!r}", _unjudged(count, plan.samples))
         for label, count in plan.unjudged.items()
-        if count < plan.samples or job.narrowed
+        if count < plan.samples or job.narrowed or len(plan.unjudged) < len(job.scorers)
     ]
     if plan.mixes_messages and (job.prompt.system is not None or job.prompt.messages):
         found.append(Finding("prompt", "samples that are lists of messages are sent as they are, without [prompt]"))

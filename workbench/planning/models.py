@@ -12,6 +12,8 @@ from workbench.records import Model
 GATEWAY_ATTEMPTS = 3
 """The gateway's own first try and its two retries; its time limit was measured to be per attempt."""
 TIMEOUT_MARGIN_S = 15.0
+QUESTION = "ask"
+"""The name of the job that `workbench ask` makes."""
 UNCAPPED_REPLY_BYTES = 16 * 2**20
 BESIDE_THE_TOKENS_BYTES = 2**20
 """Room for what an answer carries beside its tokens: sources, tool results, and what a preset adds."""
@@ -46,10 +48,9 @@ def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None
         InputError: An id is not visible to the account, or a glob matches nothing.
     """
     ids = [model.id for model in visible]
-    if job.rows is not None and len(job.rows) == 1 and job.rows[0].get("input") in ids:
-        raise InputError(
-            Fault("TEXT", f"{job.rows[0]['input']!r} is the id of a model", "MODEL comes first, then TEXT")
-        )
+    text = job.rows[0].get("input") if job.rows and job.name == QUESTION else None
+    if text in ids and text not in job.ids:
+        raise InputError(Fault("TEXT", f"{text!r} is the id of a model", "MODEL comes first, then TEXT"))
     specs = job.models if job.models is not None else tuple(ModelSpec(name) for name in ids)
     planned: dict[str, PlannedModel] = {}
     faults = []

@@ -19,6 +19,8 @@ _PART = re.compile(
     r"|(?i:(?:opt?|option|choice|answer)[ _]?(?:[a-j]|[0-9]{1,2}))"
 )
 """Columns that are part of a question by their name."""
+_PASSAGE = re.compile(r"(?i)passage|article|story|body|paragraph|document|context")
+"""Those of them that hold a text which the question is about."""
 _BESIDE = re.compile(
     r"(?i)answer|target|solution|explanation|rationale|reason|label|output|completion|response|chosen|rejected|support|distractor|"
     r"correct|gold|truth|reference|test|source|url|cite|citation|licen[cs]e|author|date|comment|note|equation|exp$|cot|rubric|criteri|"
@@ -39,6 +41,8 @@ class PromptChecks:
         self._doubles: list[str] = []
         self._lengths = array("l")
         self._ids: list[str] = []
+        self._passages: dict[str, bool] = {}
+        """By column of a passage of several words: whether no prompt shows it."""
         self._left_out: dict[str, bool] = {}
         """By column that is a part of the question by its name: whether no prompt shows it."""
         self._perhaps_left_out: dict[str, bool] = {}
@@ -77,23 +81,25 @@ class PromptChecks:
             if text and (known or (text.count(" ") >= _LEAST_WORDS - 1 and not _BESIDE.search(name))):
                 found = self._left_out if known else self._perhaps_left_out
                 found[name] = found.get(name, True) and text not in plain
+                if _PASSAGE.fullmatch(name) and text.count(" ") >= _LEAST_WORDS - 1:
+                    self._passages[name] = self._passages.get(name, True) and text not in plain
 
     @property
     def shows_no_options(self) -> bool:
-        """Whether there are questions with options, and no prompt has all options of its own."""
-        return 0 < self._with_options == len(self._without_options)
+        """Whether every question has options, and no prompt has all options of its own."""
+        return 0 < self._prompts == self._with_options == len(self._without_options)
 
     @property
-    def columns_left_out(self) -> list[str]:
-        """The columns that are a part of the question by their name, and in no prompt."""
-        return [name for name, is_left_out in self._left_out.items() if is_left_out]
+    def passages_left_out(self) -> list[str]:
+        """The columns that hold a passage by their name, and are in no prompt."""
+        return [name for name, is_left_out in self._passages.items() if is_left_out]
 
     def warnings(self) -> Iterator[tuple[str, str]]:
         """Return where to look, and at what of a question that is in no prompt, or too much of it."""
         if self._without_options:
             text = f"{self._share(self._without_options)} do not show all options of their question"
             yield "prompt", f"{text}: {_ids(self._without_options)}"
-        if columns := self.columns_left_out:
+        if columns := [name for name, is_left_out in self._left_out.items() if is_left_out]:
             yield "prompt", f"no prompt shows the columns {_ids(columns)}; a template can name them"
         if too_long := [name for name, length in zip(self._ids, self._lengths, strict=True) if length > _MOST_CHARS]:
             length = f"{count(_MOST_CHARS)} characters, more than most models read"

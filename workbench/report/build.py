@@ -211,7 +211,7 @@ def write_html(asked: PageContext, name: str, frame: PageHead, pages: Sequence[P
     program = vega_bundle() if content["charts"] else ""
     if program and not asked.is_single:
         beside = asked.folder / BUNDLE
-        if not beside.is_file() or beside.stat().st_size != len(program.encode()):
+        if not beside.is_file() or beside.read_bytes() != program.encode():
             write_page(asked.folder, BUNDLE, program)
     template = _environment().get_template(f"{frame.page}.html")
     text = template.render(

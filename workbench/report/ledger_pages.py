@@ -1,6 +1,6 @@
 """The pages over a whole ledger, and a run's, written together so that no link between them is dead."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from workbench.evaluation.alarms import Watch
@@ -30,7 +30,7 @@ def write_pages(
     folder: Path,
     *,
     over_all: Sequence[Page] = PAGES,
-    figures: Mapping[str, RunFigures] | None = None,
+    figures: RunFigures | None = None,
     each: Callable[[str], None] = lambda _: None,
 ) -> list[Path]:
     """Render the pages of some runs, and those over the whole ledger.
@@ -40,7 +40,7 @@ def write_pages(
         run_ids: Whose pages are wanted.
         folder: For pages; created if missing.
         over_all: Which of the latter; the others stay as they are.
-        figures: Of runs that were asked for theirs just before.
+        figures: Of the first run, where they were asked for just before.
         each: Called with every run once its page is there.
 
     Returns:
@@ -56,7 +56,7 @@ def write_pages(
         written[run_id], jobs[job] = write(), None
         each(run_id)
     with asked_of(ledger, folder, watches, over_all) as asked:
-        first = [run_page(asked, run_id, PAGES, (figures or {}).get(run_id)) for run_id in run_ids[:1]]
+        first = [run_page(asked, run_id, PAGES, figures) for run_id in run_ids[:1]]
         jobs |= {job: None for job, _ in first}
         of_jobs = [job_page(asked, job, PAGES) for job in jobs]
         whole = [ledger_page(asked, page, PAGES) for page in over_all]

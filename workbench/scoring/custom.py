@@ -49,16 +49,26 @@ class Custom(Scorer, frozen=True, tag="custom"):
         except SystemExit as error:  # a script's way to end, which would take the other scores along
             return Score(None, f"the function ended with sys.exit({error.code!r})")
 
-    def tried_on(self, sample: Sample) -> str:
-        """Return how the function fails on an answer that says what the sample's target says; nothing where it does not."""
+    def tried_on(self, sample: Sample) -> tuple[str, bool]:
+        """Return how the function fails on an answer that says what the sample's target says, and whether it would on any.
+
+        Nothing where it does not fail; most functions may fail on an answer that is not as they want it.
+        """
         text = sample.target if isinstance(sample.target, str) else msgspec.json.encode(sample.target).decode()
+        given = Given(text or "an answer", (), 1000.0, 10, 20, "model", "model")
         try:
-            self.score(Given(text or "an answer"), sample)
+            inspect.signature(self._found()).bind(given, sample)
+        except TypeError as error:
+            return f"it takes an answer and a sample: {error}", True
+        except (Exception, SystemExit):  # one that Python cannot describe, or that `faults` has found
+            return "", False
+        try:
+            self.score(given, sample)
         except CannotJudgeError:
-            return ""
+            return "", False
         except Exception as error:
-            return f"{type(error).__name__}: {error}"
-        return ""
+            return f"{type(error).__name__}: {error}", isinstance(error, NameError | ImportError)
+        return "", False
 
     @property
     def ends(self) -> tuple[float, float] | None:
