@@ -107,6 +107,7 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
 @click.command()
 @click.argument("job", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @options.narrowing
+@options.allow
 @options.endpoint
 @options.of_run
 @click.option(

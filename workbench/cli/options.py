@@ -104,7 +104,7 @@ def repeated_words(chosen: RunOptions) -> list[str]:
 
 
 def narrowing(command: F) -> F:
-    """`--limit`, `--model`, `--max-in-flight`, `--allow`: a job asked for in part, or although lint would stop it."""
+    """`--limit`, `--model` and `--max-in-flight`: a job asked for in part."""
     command = click.option(
         "--max-in-flight",
         metavar="N",
@@ -114,14 +114,16 @@ def narrowing(command: F) -> F:
     command = click.option("--model", metavar="ID", multiple=True, help="Only this model of the job; may be repeated.")(
         command
     )
-    command = click.option(
-        "--allow",
-        metavar="FINDING",
-        type=click.Choice(get_args(Worthless)),
-        multiple=True,
-        help="Send what a finding of lint would stop, such as constant_prompt; may be repeated.",
-    )(command)
     return click.option("--limit", metavar="N", type=click.IntRange(1), help="Only the first N samples.")(command)
+
+
+allow = click.option(
+    "--allow",
+    metavar="FINDING",
+    type=click.Choice(get_args(Worthless)),
+    multiple=True,
+    help="Send what a finding of lint would stop, such as constant_prompt; may be repeated.",
+)
 
 
 def narrowed_by(given: dict[str, Any], job: Job) -> Job:
@@ -130,7 +132,7 @@ def narrowed_by(given: dict[str, Any], job: Job) -> Job:
     Raises:
         InputError: A named model is not one of the job's.
     """
-    job = allowing(job, given["allow"])
+    job = allowing(job, given.get("allow", ()))
     return narrowed(job, limit=given["limit"], models=given["model"], max_in_flight=given["max_in_flight"])
 
 
