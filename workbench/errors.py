@@ -11,6 +11,7 @@ A failed call is none of these: it is a record with an outcome.
 """
 
 import errno
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -129,7 +130,7 @@ def read_error_text(error: OSError | ValueError) -> str:
     """In words, why the text of a file could not be read."""
     match error:
         case UnicodeDecodeError():
-            return f"it is not valid UTF-8: byte {error.object[error.start]:#04x} at position {error.start}"
+            return f"it is not valid UTF-8: byte {error.object[error.start]:#04x} at position {error.start} (save it as UTF-8)"
         case IsADirectoryError():
             return "it is a folder"
         case OSError(strerror=str(words)):
@@ -144,3 +145,13 @@ def nearest(word: str, known: Iterable[str]) -> str:
     folded = {name.casefold(): name for name in known if name != word}
     matches = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
     return f"did you mean {folded[matches[0]]!r}?" if matches else ""
+
+
+def nearest_file(path: Path) -> str:
+    """Return the name closest to a missing file's in its folder, as a hint; empty if none is close."""
+    return nearest(path.name, [entry.name for entry in path.parent.iterdir()]) if path.parent.is_dir() else ""
+
+
+def no_folder(place: str, folder: Path) -> Fault:
+    """Return the fault of a file to be written in a folder that is not there."""
+    return Fault(place, f"there is no folder {folder}", f"mkdir -p {shlex.quote(str(folder))}")

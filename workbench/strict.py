@@ -72,7 +72,7 @@ def _toml_hint(what: str, text: str, line: str) -> str:
         return 'this looks like YAML; TOML has key = "text", and [table] above the keys of a table'
     if what == "Invalid value" and re.match(r"\s*[\w.-]+\s*=\s*(\[\s*)?(?!True|False)[A-Za-z]", line):
         return 'a text needs quotes: key = "text", or key = ["text", "text"]'
-    return ""
+    return f"{line.strip()}]" if "']' at the end of a table declaration" in what else ""
 
 
 class Problem(NamedTuple):
@@ -223,6 +223,15 @@ def _as_json(value: Any) -> Any:
             return value
 
 
+_EXAMPLES = {"string": '"…"', "integer": "1", "number": "1.0", "boolean": "true", "array": "[…]", "object": "{ … }"}
+
+
+def _to_write(missing: list[str], properties: dict[str, Any]) -> str:
+    """Return how missing keys are written, each with a value of its type."""
+    types = [(name, properties.get(name, {}).get("type")) for name in missing]
+    return "write " + ", ".join(f"{name} = {_EXAMPLES.get(str(kind), '…')}" for name, kind in types)
+
+
 def _explain(error: Any, places: _Places) -> Iterator[Problem]:
     path: PathTo = tuple(error.instance_path)
     given, says, schema = places.given(error), places.keyword(error), places.schema(error)
@@ -237,7 +246,7 @@ def _explain(error: Any, places: _Places) -> Iterator[Problem]:
                 yield Problem((*path, name), "unknown key", hint)
         case "required":
             missing = [name for name in says if name not in given]
-            yield Problem(path, f"{', '.join(missing)} missing", "")
+            yield Problem(path, f"{', '.join(missing)} missing", _to_write(missing, schema.get("properties", {})))
         case "type":
             quotes = "put it in quotes" if says == "string" and not isinstance(given, dict | list) else ""
             hint = _as_list(path, says, given) or quotes or hint

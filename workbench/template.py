@@ -74,7 +74,7 @@ class Template:
                 parts.append(part)
                 chars += len(part)
                 if chars > MOST_CHARS:
-                    raise ValueError(f"it makes more than {MOST_CHARS:,} characters")
+                    raise ValueError(f"it makes more than {MOST_CHARS:,} characters: expected a prompt")
         except UndefinedError as error:
             missing = re.match(r"'(\w+)' is undefined", error.message or "")
             near = nearest(missing[1], variables) if missing else ""
@@ -139,6 +139,6 @@ def _in_words(error: Exception) -> str:
         case OverflowError() if "Range too big" in str(error):
             return "range() goes up to 100,000"
         case TypeError() if "no loader" in str(error):
-            return "include, import and extends are not available"
+            return "include, import and extends are not available: write the whole text into the template"
         case _:
             return str(error)

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import msgspec
 import pandas
 import pytest
@@ -92,6 +93,26 @@ def test_a_run_of_a_part_says_so_and_is_no_occasion(folder: Path) -> None:
     nightly = made(run={"reuse": "occasion"})
     with pytest.raises(wb.WorkbenchError, match="an occasion runs the whole job"):
         wb.run(nightly, folder=folder, occasion="2026-11-22", limit=1)
+
+
+@pytest.mark.file_ledger
+def test_a_resumed_run_asks_the_part_that_it_asked_before(folder: Path) -> None:
+    bench = Workbench(folder, None)
+    bench.write("rows.jsonl", "".join(json.dumps(row) + "\n" for row in ROWS))
+    bench.write("job.toml", job(*MODELS, dataset="rows.jsonl"))
+    part = bench.json("run", "job.toml", "--local", "--fresh", "--limit", "2", "--model", MODELS[0], "--no-report")
+    again = bench.json("run", "--local", "--resume", part["run_id"], "--no-report")
+    assert (part["planned"], again["planned"], again["reused"]) == (2, 2, 2)
+    more = bench.json("run", "job.toml", "--local", "--resume", part["run_id"], "--model", MODELS[1], "--no-report")
+    assert (more["planned"], more["reused"]) == (2, 0), "what is typed comes before what was recorded"
+    in_python = wb.run(
+        folder / "job.toml", local=True, folder=folder, resume=part["run_id"], progress=False, report=False
+    )
+    assert in_python.summary.planned == 2
+    with duckdb.connect(str(folder / "local.duckdb")) as db:  # as an earlier version recorded it
+        db.execute("UPDATE runs SET part = NULL WHERE run_id = ?", [part["run_id"]])
+    whole = bench("run", "--local", "--resume", part["run_id"], "--no-report", code=2)  # other samples are refused
+    assert f"{part['run_id']} was narrowed to the first 2 samples, only {MODELS[0]}" in whole.stderr
 
 
 @pytest.mark.parametrize(

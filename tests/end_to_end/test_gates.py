@@ -52,7 +52,9 @@ def test_a_gate_that_is_not_met_ends_the_run_with_100_and_its_reason(bench: Work
     assert shown["gates"][0]["reason"] == result["gates"][0]["says"]
     assert (shown["gates"][0]["evidence"]["wanted"], shown["gates"][0]["evidence"]["mean"]) == (0.9, 0.5)
     assert bench.json("runs")[0]["status"] == "gate_failed"
-    assert "gate min_mean not met" in bench("show", "last").stdout
+    for said in (bench("show", "last").stdout, bench("run", "job.toml", code=100).stdout):
+        assert "gate min_mean not met" in said
+        assert said.count("at least 0.9 is wanted") == 1
     assert "not met" in Path(result["report"]).read_text("utf-8")
     again = bench("run", "job.toml", code=100).stdout
     assert "gate min_mean not met" in again

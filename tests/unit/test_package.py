@@ -23,6 +23,7 @@ from workbench.job.file import (
     BudgetTable,
     DatasetTable,
     FieldNames,
+    JobFile,
     PromptTable,
     RunTable,
     ScheduleTable,
@@ -192,6 +193,20 @@ def test_every_topic_is_there(topic: str) -> None:
         [sys.executable, "-m", "workbench", "help", topic], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("# ")
+    keys = re.findall(r"^    \w+ \(.+\)\n(?:        \S.*\n)+", done.stdout, re.MULTILINE)
+    assert len(keys) == len(set(keys))  # what several tables have is explained once
+
+
+def test_every_table_of_a_job_file_has_its_keys_in_help() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench", "help", "jobs"], capture_output=True, text=True, check=True
+    )
+    tables = [
+        name
+        for name in msgspec.json.schema(JobFile)["$defs"]
+        if name not in {one.__name__ for one in get_args(AnyScorer)}
+    ]
+    assert len(tables) == done.stdout.count("\n## ")
 
 
 def test_a_topic_that_is_not_there_is_named() -> None:

@@ -92,7 +92,7 @@ def amount(text: str) -> Amount:
     half = 0.5 * 10 ** -len(decimals or "")
     if kind == "%":
         if value > 100:
-            raise ValueError(f"{text!r} is more than everything")
+            raise ValueError(f"{text!r} is more than everything: expected 0% to 100%")
         return Amount(max(value - half, 0) / 100, min(value + half, 100) / 100, is_share=True)
     factor = _FACTORS.get(kind, 1.0)
     if value * factor > MOST_UNITS:
@@ -126,11 +126,11 @@ def take_reading(
         raise InputError(Fault(option, str(error))) from error
     now = clock.now()
     if at > now:
-        raise InputError(Fault("--at", f"{at:%Y-%m-%d %H:%M} UTC is in the future"))
+        raise InputError(Fault("--at", f"{at:%Y-%m-%d %H:%M} UTC is in the future", "expected when it was read"))
     if total is not None and not 0 < total <= MOST_UNITS:
         raise InputError(Fault("--of", f"{total} is not a total of units", f"expected a number up to {MOST_UNITS:.0e}"))
     if total is not None and not read.is_share and read.low > total:
-        raise InputError(Fault(option, f"{said} is more than the total of {total:.0f}"))
+        raise InputError(Fault(option, f"{said} is more than the total of {total:.0f}", "expected at most the total"))
     shares = (read.low, read.high) if read.is_share else (None, None)
     units = (None, None) if read.is_share else (read.low, read.high)
     entry = ReadingTaken(

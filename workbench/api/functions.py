@@ -24,12 +24,12 @@ import anyio
 import msgspec
 
 from workbench.api.frames import Frames
-from workbench.api.pipeline import plan_job, run_job
+from workbench.api.pipeline import plan_job, recorded_part, run_job
 from workbench.api.session import Target, ledger_to_write, pages_folder
 from workbench.dataset.python_rows import checked_rows
 from workbench.endings import MADE_IN_PYTHON, FailedRoute, GateResult, RunEnd, RunStatus, RunSummary
 from workbench.errors import Fault, InputError
-from workbench.job.job import Job, checked_job
+from workbench.job.job import Job, Part, checked_job
 from workbench.job.job import load_job as _load_job
 from workbench.job.narrowing import narrowed
 from workbench.job.occasions import named_occasion
@@ -269,7 +269,7 @@ def run(
         models: Only these of the job's models, or this one.
         max_in_flight: At most N requests in flight.
         fresh: Send everything again; earlier answers are kept.
-        resume: Continue within the generation of this run.
+        resume: Continue this run, within its generation and the part of the job that it asked.
         again: Ask once more: answers that were cut off, with `max_tokens`; of another model; refused; empty; or samples taken out
             of the newest run.
         max_tokens: The higher cap for `again="truncated"`.
@@ -282,11 +282,12 @@ def run(
     Raises:
         WorkbenchError: Before anything is sent, if the job has an error; a failed run is returned.
     """
-    where, part = _where(local, base_url, profile, ledger, folder), _part(job, limit, models, max_in_flight)
+    where = _where(local, base_url, profile, ledger, folder)
     options = RunOptions(
         fresh=fresh, resume=resume, again=again, max_tokens=max_tokens, leave_behind=leave_behind,
         occasion=_occasion(occasion), fixed=fixed, interrupts=Interrupts(),
     )  # fmt: skip
+    part = _part(job, limit, models, max_in_flight, recorded_part(where, options))
     return on_a_loop(partial(_run, where, part, options, report, progress), options.interrupts)
 
 
@@ -313,11 +314,11 @@ async def run_async(
 ) -> Run:
     """`run` on the running event loop; Ctrl-C reaches all runs that overlap there."""
     where = _where(local, base_url, profile, ledger, folder)
-    part = _part(job, limit, models, max_in_flight)
     options = RunOptions(
         fresh=fresh, resume=resume, again=again, max_tokens=max_tokens, leave_behind=leave_behind,
         occasion=_occasion(occasion), fixed=fixed,
     )  # fmt: skip
+    part = _part(job, limit, models, max_in_flight, recorded_part(where, options))
     return await _run(where, part, options, report, progress)
 
 
@@ -395,12 +396,18 @@ def _where(
     return Target(working, local, base_url, profile, None if ledger is None else str(ledger))
 
 
-def _part(job: Job | str | Path, limit: int | None, models: str | Sequence[str], max_in_flight: int | None) -> Job:
+def _part(
+    job: Job | str | Path,
+    limit: int | None,
+    models: str | Sequence[str],
+    max_in_flight: int | None,
+    begun: tuple[Path, Part] | None = None,
+) -> Job:
     if isinstance(job, str | Path):
         job = load_job(job)
     if not isinstance(job, Job):  # a notebook has no type checker
         raise TypeError(f"expected a job or the path of one, found {job!r}; `make_job` makes one")
-    return narrowed(job, limit=limit, models=models, max_in_flight=max_in_flight)
+    return narrowed(job, limit=limit, models=models, max_in_flight=max_in_flight, begun=begun[1] if begun else Part())
 
 
 def _occasion(given: str | None) -> str | None:

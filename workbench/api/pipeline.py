@@ -45,7 +45,8 @@ from workbench.evaluation.gates import ask_gates, is_met, record_gates
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import RunFigures, find_run, run_figures
 from workbench.job.file import PREVIOUS, GatesTable
-from workbench.job.job import Job
+from workbench.job.job import Job, Part
+from workbench.job.narrowing import part_of
 from workbench.ledger.engine import lacks_room
 from workbench.ledger.journal import JournalFullError
 from workbench.ledger.queries import reading
@@ -78,16 +79,26 @@ if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
 
 
-def recorded_job_path(where: Target, run_id: str) -> Path:
-    """Return the job file of an earlier run.
+def recorded_part(where: Target, options: RunOptions) -> tuple[Path, Part] | None:
+    """Return the job file of the run that is resumed, and the part of the job that it asked; None where none is.
 
     Raises:
-        InputError: There is no such run.
+        InputError: There is no such run, or the options contradict each other.
     """
+    check_options(options)
+    if options.resume is None:
+        return None
     ledger = ledger_to_write(where)
     if not ledger.exists:
-        raise InputError(Fault("--resume", f"there is no run {run_id!r}: nothing is recorded at {ledger.name} yet"))
-    return Path(_provenance(ledger, run_id).job_path)
+        problem = f"there is no run {options.resume!r}: nothing is recorded at {ledger.name} yet"
+        raise InputError(Fault("--resume", problem, f"`{commands.RUN_JOB}` starts one"))
+    begun = _provenance(ledger, options.resume)
+    part = part_of(begun.part)
+    if begun.narrowed and not str(part):
+        warn(
+            f"{begun.run_id} was narrowed to {begun.narrowed}, which its version recorded in words only: this is the whole job"
+        )
+    return Path(begun.job_path), part
 
 
 async def plan_job(

@@ -14,7 +14,7 @@ import msgspec
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.display.text import visible
-from workbench.errors import Fault, InputError, UnreachableError, nearest, read_error_text
+from workbench.errors import Fault, InputError, UnreachableError, nearest, nearest_file, read_error_text
 from workbench.ledger.address import SCHEME, is_path
 from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import Reader
@@ -195,7 +195,8 @@ def checked_config(path: Path) -> tuple[PlatformConfig, bool]:
     try:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Fault(str(path), f"the configuration cannot be read: {read_error_text(error)}")) from error
+        problem = f"the configuration cannot be read: {read_error_text(error)}"
+        raise InputError(Fault(str(path), problem, nearest_file(path))) from error
     written = read_toml(text, str(path))
     data = renamed(written)
     loaded, problems = convert(data, PlatformConfig)
@@ -257,6 +258,11 @@ def account_ledger(where: Target) -> Ledger:
         raise InputError(*(replace(fault, where=place) for fault in error.faults)) from error
 
 
+def no_ledger(place: str, problem: str, path: Path) -> Fault:
+    """Return the fault of a ledger that is not where it was said to be, with what was perhaps meant."""
+    return Fault(place, problem, nearest_file(path) or f"`{commands.LEDGER_PATH}` prints that of this folder")
+
+
 def ledger_to_read(where: Target) -> Ledger:
     """Return the ledger to read: the one named, or the one here; of two, the account's, with a note.
 
@@ -266,7 +272,7 @@ def ledger_to_read(where: Target) -> Ledger:
     if where.ledger is not None:
         ledger = _named(where, where.ledger)
         if not ledger.exists:
-            raise InputError(Fault("--ledger", f"there is no ledger at {ledger.name}"))
+            raise InputError(no_ledger("--ledger", f"there is no ledger at {ledger.name}", ledger.path))
         return ledger
     local = _ledger(where, where.folder / LOCAL_LEDGER)
     found = [ledger for ledger in ([local] if where.local else [account_ledger(where), local]) if ledger.exists]

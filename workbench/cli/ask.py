@@ -7,6 +7,7 @@ import anyio
 import click
 import msgspec
 
+import workbench.display.commands as commands
 from workbench.api.functions import question
 from workbench.api.pipeline import run_job
 from workbench.api.session import ledger_to_write
@@ -31,9 +32,9 @@ def ask(model: str, text: str, system: str | None, max_tokens: int | None, as_js
     """
     prompt = sys.stdin.read() if text == "-" else text
     if not model.strip():
-        raise click.UsageError("MODEL is empty")
+        raise click.UsageError(f"MODEL is empty: expected an id that `{commands.LIST_MODELS}` lists")
     if not prompt.strip():
-        raise click.UsageError("standard input is empty" if text == "-" else "TEXT is empty")
+        raise click.UsageError(f"{'standard input' if text == '-' else 'TEXT'} is empty: expected the question")
     job = question(model, prompt, system, {"max_tokens": max_tokens} if max_tokens else None)
     where = options.where(given)
     end = anyio.run(run_job, where, job, RunOptions(fresh=True))

@@ -13,7 +13,7 @@ import click
 from workbench.api.session import ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import say, terminal_safe, terminal_safe_json
-from workbench.errors import Fault, InputError
+from workbench.errors import InputError, no_folder
 from workbench.evaluation.exports import batch_lines, json_line, junit, rows, safe_for_a_spreadsheet
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import Reader, reading
@@ -35,7 +35,7 @@ def export(run: str | None, form: str, output: Path | None, **given: Any) -> Non
     if form == "parquet" and output is None:
         raise click.UsageError("--format parquet needs --output FILE")
     if output is not None and not output.parent.is_dir():
-        raise InputError(Fault("--output", f"there is no folder {output.parent}"))
+        raise InputError(no_folder("--output", output.parent))
     with reading(ledger_to_read(options.where(given))) as reader:
         run_id = find_run(reader, run)
         if output is None:

@@ -1,12 +1,17 @@
 """`workbench help`: the longer explanations, by topic."""
 
 import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
+from typing import TYPE_CHECKING
 
 import click
 
 import workbench.display.commands as commands
 from workbench.errors import nearest
+
+if TYPE_CHECKING:
+    from workbench.job.keys import Key
 
 TOPICS = {
     "tutorial": "one evaluation, from a spreadsheet to a decision",
@@ -29,9 +34,9 @@ TOPICS = {
 _TABLES = {
     "jobs": [
         ("Top level", "JobFile"), ("[dataset]", "DatasetTable"), ("[dataset.fields]", "FieldNames"), ("[prompt]", "PromptTable"),
-        ("[request], [[models]], [[variants]]", "RequestFields"),
-        ("[[variants]]", "VariantTable"), ("[run]", "RunTable"), ("[budget]", "BudgetTable"),
-        ("[gates]", "GatesTable"), ("[schedule]", "ScheduleTable"),
+        ("[[prompt.messages]]", "PromptMessage"), ("[request]", "RequestFields"), ("[[models]]", "ModelTable"),
+        ("[[variants]]", "VariantTable"), ("[run]", "RunTable"), ("[budget]", "BudgetTable"), ("[compare]", "CompareTable"),
+        ("[unscored]", "UnscoredTable"), ("[gates]", "GatesTable"), ("[schedule]", "ScheduleTable"),
     ],
     "settings": [
         ("Top level", "Settings"), ("[profiles.NAME]", "Profile"), ("[account]", "AccountSettings"),
@@ -57,7 +62,7 @@ def help_(topic: str | None) -> None:
         hint = nearest(topic, TOPICS) or f"topics: {', '.join(TOPICS)}"
         raise click.UsageError(f"there is no topic {topic!r}; {hint}")
     text = resources.files("workbench.starter").joinpath("topics", f"{topic}.md").read_text("utf-8")
-    click.echo_via_pager(text + "".join(_keys(topic, *table) for table in _tables(topic)))
+    click.echo_via_pager(text + "".join(_sections(topic)))
 
 
 def _tables(topic: str) -> list[tuple[str, str]]:
@@ -68,15 +73,39 @@ def _tables(topic: str) -> list[tuple[str, str]]:
     return [(str(scorer.__struct_config__.tag), scorer.__name__) for scorer in scorers()]
 
 
-def _keys(topic: str, heading: str, table: str) -> str:
-    """Return the keys of one table, each with its type, default and meaning."""
+def _sections(topic: str) -> Iterator[str]:
+    """Yield the keys of each table of a topic, with type, default and meaning; what several tables have, once."""
+    tables = _tables(topic)
+    if not tables:
+        return
     from workbench.job.file import JobFile
     from workbench.job.keys import keys_of  # reads the source of the tables
     from workbench.settings.file import Settings
 
+    found = {heading: list(keys_of(table, Settings if topic == "settings" else JobFile)) for heading, table in tables}
+    of_all = [key for key in next(iter(found.values())) if all(key in keys for keys in found.values())]
+    if of_all:
+        yield _section("Every table", of_all, {})
+    known: dict[Key, str] = {}
+    for heading, keys in found.items():
+        own = [key for key in keys if key not in of_all]
+        if own:
+            yield _section(heading, own, known)
+        known = {key: heading for key in own} | known
+
+
+def _section(heading: str, keys: Sequence["Key"], known: Mapping["Key", str]) -> str:
+    """Return the keys of one table; of those that an earlier one has, the names and where they are explained."""
     lines = [f"\n## {heading}\n\n"]
-    for key in keys_of(table, Settings if topic == "settings" else JobFile):
-        default = f", default {key.default}" if key.default else ""
-        lines.append(f"    {key.name} ({key.kind}{default})\n")
-        lines.append(textwrap.fill(key.text, 116, initial_indent=" " * 8, subsequent_indent=" " * 8) + "\n")
+    for key in keys:
+        if key not in known:
+            default = f", default {key.default}" if key.default else ""
+            lines += f"    {key.name} ({key.kind}{default})\n", _indented(key.text, 8)
+    for other in dict.fromkeys(known[key] for key in keys if key in known):
+        names = ", ".join(key.name for key in keys if known.get(key) == other)
+        lines.append(_indented(f"{names}: as under {other}", 4))
     return "".join(lines)
+
+
+def _indented(text: str, by: int) -> str:
+    return textwrap.fill(text, 116, initial_indent=" " * by, subsequent_indent=" " * by) + "\n"

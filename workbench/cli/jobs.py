@@ -14,7 +14,7 @@ import msgspec
 
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
-from workbench.api.pipeline import plan_job, recorded_job_path, run_job
+from workbench.api.pipeline import plan_job, recorded_part, run_job
 from workbench.api.session import Target, ledger_to_write, pages_folder
 from workbench.cli import options
 from workbench.cli.expected import is_confirmed, print_estimate
@@ -25,7 +25,7 @@ from workbench.display.text import count, plural
 from workbench.endings import RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.evaluation.run_figures import RunFigures, run_figures
-from workbench.job.job import Job, load_job
+from workbench.job.job import Job, Part, load_job
 from workbench.job.narrowing import pilot_of
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
@@ -34,7 +34,7 @@ from workbench.planning.models import GATEWAY_ATTEMPTS
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, restore
-from workbench.wording.runs import requests_text
+from workbench.wording.runs import because_text, requests_text
 
 _FAILED_ROUTES = columns(
     column("model", "failed route"), "state", column("outcome", "failure"), "in_a_row", "failed_trials",
@@ -128,19 +128,19 @@ def run(job: Path | None, **given: Any) -> None:
     """
     where = options.where(given)
     chosen = options.run_options(given)
-    if job is None:
-        if chosen.resume is None:
-            raise click.UsageError("name a job file, or a run with --resume")
-        job = recorded_job_path(where, chosen.resume)
-    if chosen.occasion == options.DUE:
-        if chosen.fresh or chosen.resume or chosen.again:
-            raise click.UsageError("--occasion due cannot be combined with --fresh, --resume or --again")
-        if any(given[name] for name in ("limit", "model", "max_in_flight", "allow")):
-            options_given = "--limit, --model, --max-in-flight or --allow"
-            raise click.UsageError(f"--occasion due runs the whole job as it is written, without {options_given}")
-        sys.exit(_run_due(where, job, chosen, given))
-    asked = options.narrowed_by(given, load_job(job))
-    sys.exit(_checked_run(where, asked, chosen, given))
+    is_due = chosen.occasion == options.DUE
+    if is_due and (chosen.fresh or chosen.resume or chosen.again):
+        raise click.UsageError("--occasion due cannot be combined with --fresh, --resume or --again")
+    if is_due and any(given[name] for name in ("limit", "model", "max_in_flight", "allow")):
+        options_given = "--limit, --model, --max-in-flight or --allow"
+        raise click.UsageError(f"--occasion due runs the whole job as it is written, without {options_given}")
+    recorded, part = (None if is_due else recorded_part(where, chosen)) or (None, Part())
+    path = job or recorded
+    if path is None:
+        raise click.UsageError("name a job file, or a run with --resume")
+    if is_due:
+        sys.exit(_run_due(where, path, chosen, given))
+    sys.exit(_checked_run(where, options.narrowed_by(given, load_job(path), part), chosen, given))
 
 
 @click.command()
@@ -278,7 +278,7 @@ def _print_end(end: RunEnd, figures: RunFigures | None) -> None:
     run = end.summary
     tokens = run.usage.total_tokens
     cost = "tokens not reported" if tokens is None else f"{tokens} tokens"
-    echo(f"run {run.run_id} {run.status}{f': {run.reason}' if run.reason else ''}")
+    echo(f"run {run.run_id} {run.status}{because_text(run)}")
     outcomes = ", ".join(f"{count} {name}" for name, count in run.outcomes.items())
     echo(f"outcomes: {outcomes or 'nothing was sent'}; {cost}")
     echo(requests_text(run))

@@ -9,7 +9,7 @@ import click
 import tomli_w
 
 import workbench.display.commands as commands
-from workbench.api.session import ledger_to_change, ledger_to_read
+from workbench.api.session import ledger_to_change, ledger_to_read, no_ledger
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
 from workbench.display.text import count, plural
@@ -156,7 +156,7 @@ def copy(source: str, team: str, as_json: bool) -> None:
     """Copy what the ledger FILE holds into a TEAM's; again, and only what came since is copied."""
     here, there = Ledger(source), Ledger(team)
     if here.address.is_shared or not here.exists:
-        raise InputError(Fault("FILE", f"there is no ledger file at {source}"))
+        raise InputError(no_ledger("FILE", f"there is no ledger file at {source}", Path(source)))
     if not there.address.is_shared:
         raise InputError(
             Fault("TEAM", f"{team!r} is not the address of a team's ledger", "it begins with ducklake:postgres:")

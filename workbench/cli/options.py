@@ -8,10 +8,11 @@ from zoneinfo import ZoneInfo
 
 import click
 
+import workbench.display.commands as commands
 from workbench.api.session import Target
 from workbench.errors import Fault, InputError
 from workbench.job.file import MAX_IN_FLIGHT, Worthless
-from workbench.job.job import Job
+from workbench.job.job import Job, Part
 from workbench.job.narrowing import allowing, narrowed
 from workbench.job.occasions import named_occasion
 from workbench.running.options import Described, RunOptions, described_options
@@ -126,23 +127,25 @@ allow = click.option(
 )
 
 
-def narrowed_by(given: dict[str, Any], job: Job) -> Job:
+def narrowed_by(given: dict[str, Any], job: Job, begun: Part = Part()) -> Job:  # noqa: B008 - frozen
     """Return the job as far as the options of `narrowing` ask for it.
+
+    Args:
+        given: The options of a command.
+        job: All of it.
+        begun: The part that the run which is resumed asked.
 
     Raises:
         InputError: A named model is not one of the job's.
     """
     job = allowing(job, given.get("allow", ()))
-    return narrowed(job, limit=given["limit"], models=given["model"], max_in_flight=given["max_in_flight"])
+    return narrowed(job, limit=given["limit"], models=given["model"], max_in_flight=given["max_in_flight"], begun=begun)
 
 
 def narrowing_words(given: dict[str, Any]) -> list[str]:
     """Return the options of `narrowing` as typed on a command line."""
-    words = []
-    for option, name in (("--limit", "limit"), ("--max-in-flight", "max_in_flight")):
-        words += [option, str(given[name])] if given.get(name) else []
-    repeated = [(option, value) for option in ("model", "allow") for value in given.get(option) or ()]
-    return [*words, *(word for option, value in repeated for word in (f"--{option}", value))]
+    part = commands.part(given.get("limit"), given.get("model") or (), given.get("max_in_flight"))
+    return [*part, *(word for value in given.get("allow") or () for word in ("--allow", value))]
 
 
 def ledger(command: F) -> F:
@@ -205,4 +208,6 @@ def moment(option: str, text: str, zone: str) -> datetime:
     try:
         return (found if found.tzinfo else found.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
     except OverflowError as error:
-        raise InputError(Fault(option, f"{text!r} is not a time that a calendar has")) from error
+        raise InputError(
+            Fault(option, f"{text!r} is not a time that a calendar has", "expected one from year 1 to 9999 in UTC")
+        ) from error

@@ -109,7 +109,9 @@ def _rehearsal(ledger_path: str | None) -> str:
     with reading(ledger) as reader:
         found = rehearsal_of(reader)
     if not found["routes"]:
-        raise InputError(Fault("--from-history", f"no call is recorded at {ledger.name}"))
+        raise InputError(
+            Fault("--from-history", f"no call is recorded at {ledger.name}", f"`{commands.RUN_JOB}` records some")
+        )
     about = f"# Simulated routes like those of {ledger.label}, {clock.now():%Y-%m-%d}: their latencies, answer lengths,"
     means = "# failures and fallbacks. What they answer is made from the targets of the job, and says nothing of the real models."
     return f"{about}\n{means}\n\n{tomli_w.dumps(found)}"

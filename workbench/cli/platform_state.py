@@ -162,7 +162,7 @@ def release(ctx: click.Context, /, draw_id: int, reason: str, **_: Any) -> None:
 
 def _settle(ctx: click.Context, draw_id: int, tokens: int, reason: str) -> None:
     if not reason.strip():
-        raise click.UsageError("--reason is empty")
+        raise click.UsageError("--reason is empty: expected what was found out")
     state = open_state(given_files(ctx))
     with explained():
         state.settle_by_hand(draw_id, tokens, reason)

@@ -16,7 +16,7 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
 from workbench.cli.run_screen import print_findings
 from workbench.display.columns import column, columns
-from workbench.display.text import count, visible
+from workbench.display.text import count
 from workbench.endings import RunStatus
 from workbench.evaluation.alarms import open_alarms
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now
@@ -30,7 +30,7 @@ from workbench.ledger.run_rows import RunGate, SuspectSample
 from workbench.running.machines import machines_of
 from workbench.wording.changes import alarm_objects, open_lines
 from workbench.wording.gates import recorded_text
-from workbench.wording.runs import requests_text, resume_text
+from workbench.wording.runs import because_text, requests_text, resume_text
 from workbench.wording.scores import range_text
 
 _ALL = 2**62
@@ -152,8 +152,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
             | {"broken_scorers": msgspec.to_builtins(figures.broken), "open_alarms": alarm_objects(standing)}
         )
         return
-    because = f": {visible(summary.reason)}" if summary.reason else ""
-    echo(f"{summary.run_id}  {summary.job}  {status or NOT_ENDED}{because}")
+    echo(f"{summary.run_id}  {summary.job}  {status or NOT_ENDED}{because_text(summary)}")
     echo(f"{requests_text(summary)}\n")
     print_table(figures.outcomes, columns("model", "outcome", "calls"))
     print_findings(figures)

@@ -43,7 +43,7 @@ def usage(by: str, since: date | None, until: date | None, as_json: bool, **give
     [account] time_zone in workbench.toml, by default UTC; a week is named by its Monday.
     """
     if since and until and since > until:
-        raise click.UsageError("--since is after --until")
+        raise click.UsageError("--since is after --until: expected the earlier day first")
     ledger = ledger_to_read(options.where(given))
     with reading(ledger) as reader:
         rows: Sequence[UsageTotals] = (

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from workbench.errors import Fault, InputError, nearest
+from workbench.errors import Fault, InputError, nearest_file
 from workbench.zstd import ZstdError, ZstdFile
 
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet"]
@@ -94,10 +94,9 @@ def _no_file(pattern: str, path: Path, where: str) -> Fault:
     if path.is_dir():
         return Fault(where, f"{pattern} is a folder", f"name the files in it, such as {path}/*.jsonl")
     if path.exists():
-        return Fault(where, f"{pattern} is not a regular file")
-    siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        return Fault(where, f"{pattern} is not a regular file", "write what it gives into a file first")
     kind = "no file matches" if glob.has_magic(pattern) else "there is no file"
-    return Fault(where, f"{kind} {pattern}", nearest(path.name, siblings))
+    return Fault(where, f"{kind} {pattern}", nearest_file(path))
 
 
 @contextmanager
@@ -118,7 +117,9 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
             else:
                 yield raw
     except (EOFError, gzip.BadGzipFile, zlib.error, ZstdError) as error:
-        raise InputError(Fault(str(path), f"its compression is damaged or truncated: {error}")) from error
+        raise InputError(
+            Fault(str(path), f"its compression is damaged or truncated: {error}", "fetch it again")
+        ) from error
     except OSError as error:
         raise InputError(Fault(str(path), f"cannot be read: {error.strerror or error}")) from error
 
@@ -160,7 +161,11 @@ def format_of(path: Path) -> Format:
     _refuse_others(head, path)
     text = head.removeprefix(BOM).lstrip()
     if not text:
-        raise InputError(Fault(str(path), "the dataset is empty"))
+        raise InputError(
+            Fault(
+                str(path), "the dataset is empty", 'expected a sample a line, such as {"input": "2 + 2", "target": "4"}'
+            )
+        )
     if text[:1] == b"[":
         return "json"
     if text[:1] == b"{":
@@ -240,13 +245,13 @@ def _refuse_others(head: bytes, path: Path) -> None:
         what = "a promptfoo suite in YAML" if _SUITE.search(head) else "a YAML file"
         raise InputError(Fault(str(path), f"{what}, not rows", "put its tests into a CSV or JSON Lines file"))
     if head.startswith(_ZIP) and path.suffix == ".eval":
-        raise InputError(Fault(str(path), "a log of Inspect, not a dataset"))
+        raise InputError(Fault(str(path), "a log of Inspect, not a dataset", "name the dataset that its task read"))
     if head.startswith(_ZIP):
         raise InputError(Fault(str(path), "an Excel workbook or another zip archive", "save it as CSV in UTF-8"))
     if begins.startswith(_LFS_POINTER):
         raise InputError(Fault(str(path), "a Git LFS pointer, not the data", "git lfs pull"))
     for pattern, what in _LOGS if begins.startswith(b"{") and not _OURS.match(head) else ():
         if pattern.search(head):
-            raise InputError(Fault(str(path), f"{what}, not a dataset"))
+            raise InputError(Fault(str(path), f"{what}, not a dataset", "name the dataset that it was made from"))
     if begins.startswith((b"<!doctype html", b"<html")):
         raise InputError(Fault(str(path), "an HTML page, not data", "was it downloaded without signing in?"))

@@ -15,7 +15,7 @@ from workbench.strict import kind_of
 
 PlacedRow = tuple[str, dict[str, Any]]
 """A place (`file:line`) and the columns found there."""
-_MOST_LEVELS, _TOO_DEEP = 500, "nested too deeply"
+_MOST_LEVELS, _TOO_DEEP = 500, "nested too deeply (at most 500 levels)"
 _TOO_LARGE = "a number is too large: the limit is 1.8e308, and 4300 digits for whole numbers"
 _PIECE_CHARS = 2**16
 _BLANKS = re.compile(r"[ \t\r\n]*")
@@ -171,7 +171,7 @@ def _reason(text: bytes, error: Exception) -> str:
     except ValueError:  # Python's own limit of digits
         return _TOO_LARGE
     if constants:
-        return f"{constants[0]} is not a JSON number"
+        return f"{constants[0]} is not a JSON number; null is a missing value"
     return _TOO_LARGE if "out of range" in str(error) else str(error)
 
 

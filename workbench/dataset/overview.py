@@ -14,7 +14,7 @@ from workbench.dataset.layouts.known import layout_of
 from workbench.dataset.layouts.layout import PLAIN, Layout
 from workbench.dataset.one_object import rows_within
 from workbench.dataset.samples import rows_of, samples_in
-from workbench.errors import Fault, InputError
+from workbench.errors import Fault, InputError, no_folder
 from workbench.records import Sample
 
 _ENCODER = msgspec.json.Encoder()
@@ -106,7 +106,7 @@ def write_converted(path: Path, layout: Layout | None, target: Path) -> int:
     if target.exists():
         raise InputError(Fault(str(target), "already exists", "name a new file"))
     if not target.parent.is_dir():
-        raise InputError(Fault(str(target), f"there is no folder {target.parent}"))
+        raise InputError(no_folder(str(target), target.parent))
     part, count = target.with_name(f"{target.name}.part"), 0
     try:
         with part.open("xb") as stream:
@@ -143,4 +143,4 @@ def _own_row(sample: Sample, place: str) -> dict[str, Any]:
 def _first_row(path: Path) -> dict[str, Any]:
     for _, row in rows_of(path):
         return row
-    raise InputError(Fault(str(path), "the dataset has no rows"))
+    raise InputError(Fault(str(path), "the dataset has no rows", "expected a sample a line after the header"))

@@ -87,11 +87,13 @@ def _nothing_taken(job: Job, files: list[Path], matching: int, rows: int) -> Fau
     """Return why a job takes no sample."""
     if not rows:
         named = ", ".join(str(path) for path in files) or job.where("dataset")
-        return Fault(named, "the dataset has no rows")
+        return Fault(named, "the dataset has no rows", "expected a sample a line after the header")
     if job.dataset.sample_ids and not matching:
         globs = ", ".join(map(repr, job.dataset.sample_ids))
         return Fault(job.where("dataset", "sample_ids"), f"none of {rows} samples has an id like {globs}")
-    return Fault(job.where("dataset", "limit"), f"there are only {matching} samples")
+    return Fault(
+        job.where("dataset", "limit"), f"there are only {matching} samples", f"at most {matching}, or no limit"
+    )
 
 
 class ContentHash:
@@ -191,7 +193,9 @@ def rows_of(
     """
     found = kind or format_of(path)
     if delimiter is not None and found not in ("csv", "tsv"):
-        raise InputError(Fault(str(path), f"dataset.delimiter separates the cells of tables, and this is {found}"))
+        raise InputError(
+            Fault(str(path), f"dataset.delimiter separates the cells of tables, and this is {found}", "remove it")
+        )
     match found:
         case "jsonl":
             return jsonl_rows(path) if kind or as_they_are else _not_one_object(path)
@@ -254,7 +258,7 @@ class _SampleReader:
             choices = self._options_of_columns(columns, sources[2], place)
         rest = {column: columns[column] for column in others}
         if has_input and given in (None, "", []):
-            raise InputError(Fault(place, "the input is empty"))
+            raise InputError(Fault(place, "the input is empty", "fill it in, or remove the row"))
         sample = Sample(
             id=str(self.count) if name in (None, "") else str(name),
             input=given if has_input else rest,  # a row without an input column stands for itself

@@ -49,7 +49,8 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
         except csv.Error as error:
             cut = "unexpected end" in str(error)
             problem = f"a quote opened on line {start} is never closed" if cut else str(error)
-            raise InputError(Fault(f"{path}:{reader.line_num}", f"not a valid table: {problem}")) from error
+            hint = "a quote inside a cell is written twice" if cut else ""
+            raise InputError(Fault(f"{path}:{reader.line_num}", f"not a valid table: {problem}", hint)) from error
         except UnicodeDecodeError as error:
             problem = f"byte {error.object[error.start]:#04x} is not UTF-8"
             raise InputError(
@@ -61,11 +62,11 @@ def _check_header(header: list[str], path: Path) -> None:
     seen: set[str] = set()
     for number, name in enumerate(header, 1):
         if not name.strip():
-            hint = "pandas writes its index there: to_csv(…, index=False) does not" if number == 1 else ""
+            hint = "pandas writes its index there: to_csv(…, index=False) does not" if number == 1 else "name it"
             hint = "remove the line" if number == 2 and header[0] == "sep=" else hint
             raise InputError(Fault(f"{path}:1", f"column {number} of the header has no name", hint))
         if name in seen:
-            raise InputError(Fault(f"{path}:1", f"the header names {name!r} twice"))
+            raise InputError(Fault(f"{path}:1", f"the header names {name!r} twice", "rename one"))
         seen.add(name)
 
 
@@ -137,7 +138,13 @@ def _rows_at_once(group: Any, path: Path) -> int:
         column = group.column(number)
         if column.total_uncompressed_size > MOST_LINE_BYTES * max(1, column.num_values):
             mib = column.total_uncompressed_size // max(1, column.num_values) // 2**20
-            raise InputError(Fault(f"{path}: {column.path_in_schema}", f"values of {mib} MiB: too long for a prompt"))
+            raise InputError(
+                Fault(
+                    f"{path}: {column.path_in_schema}",
+                    f"values of {mib} MiB: too long for a prompt",
+                    "leave the column out",
+                )
+            )
         if column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page:
             rows = min(rows, max(1, _MOST_BATCH_BYTES // max(1, _dictionary_bytes(column))))
     return rows
@@ -166,7 +173,7 @@ def parquet_rows(path: Path) -> Iterator[PlacedRow]:
             with pyarrow.parquet.ParquetFile(unpacked) as file:
                 names = file.schema_arrow.names
                 if twice := [name for number, name in enumerate(names) if name in names[:number]]:
-                    raise InputError(Fault(str(path), f"two columns have the name {twice[0]!r}"))
+                    raise InputError(Fault(str(path), f"two columns have the name {twice[0]!r}", "rename one"))
                 rows = itertools.chain.from_iterable(
                     pyarrow.record_batch([_as_given(column) for column in batch.columns], names).to_pylist()
                     for group in range(file.metadata.num_row_groups)

@@ -14,6 +14,7 @@ PLAN_JOB = "workbench plan JOB"
 EXPORT_TO_FILE = "workbench export --output FILE"
 REHEARSE = "workbench run JOB --local --fresh"
 LIST_RUNS = "workbench runs"
+LIST_MODELS = "workbench models"
 ASK_JUDGES = "workbench score RUN --yes"
 SCORE_BY_JOB = "workbench score RUN --job JOB"
 INVALIDATE = "workbench invalidate"
@@ -56,6 +57,13 @@ def on_ledger(ledger: str, *words: str) -> str:
 def named(name: str) -> list[str]:
     """Return a last argument that is not taken for an option, whatever it begins with."""
     return ["--", name] if name.startswith("-") else [name]
+
+
+def part(limit: int | None, models: Sequence[str], max_in_flight: int | None) -> list[str]:
+    """Return the options that ask for a part of a job."""
+    words = [word for model in models for word in ("--model", model)]
+    words += ["--limit", str(limit)] if limit else []
+    return words + (["--max-in-flight", str(max_in_flight)] if max_in_flight else [])
 
 
 def resume(job_path: str, options: Sequence[str], occasion: str | None = None, run_id: str | None = None) -> str:

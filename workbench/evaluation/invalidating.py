@@ -37,7 +37,11 @@ def invalidate(
         for row in reader.all(RunSampleKey, run_id=run_id):
             keys.setdefault(row.sample_id, []).append(row)
     faults = [
-        Fault("--sample", f"run {run_id} has no sample {sample!r}", nearest(sample, keys))
+        Fault(
+            "--sample",
+            f"run {run_id} has no sample {sample!r}",
+            nearest(sample, keys) or f"such as {', '.join(list(keys)[:3])}",
+        )
         for sample in samples
         if sample not in keys
     ]

@@ -117,7 +117,7 @@ def _variant_faults(job: JobFile, folder: Path) -> list[Problem]:
             text = f"expected 1 to {_MOST_NAME_CHARS} printable characters, found {shown(each.name)}"
             found.append(Problem((*place, "name"), text))
         if any(other.name == each.name for other in job.variants[:number]):
-            found.append(Problem((*place, "name"), f"{each.name!r} is given twice"))
+            found.append(Problem((*place, "name"), f"{each.name!r} is given twice", "each needs a name of its own"))
         found += request_problems(each, place, folder)
         if each.prompt is not None:
             found += _prompt_faults(each.prompt, (*place, "prompt"))
@@ -165,7 +165,7 @@ def _model_faults(models: Any, folder: Path) -> list[Problem]:
         if name is not None and not name.strip():
             found.append(Problem(("models", number), "a model's id must not be empty"))
         elif name in seen:
-            found.append(Problem(("models", number), f"{name!r} is given twice"))
+            found.append(Problem(("models", number), f"{name!r} is given twice", "run.epochs asks it several times"))
         seen.add(name or "")
     return found
 

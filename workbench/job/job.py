@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from workbench.display.text import plural
 from workbench.endings import MADE_IN_PYTHON
 from workbench.errors import Fault, InputError, nearest, read_error_text
 from workbench.job.faults import contradictions
@@ -54,6 +55,29 @@ class Variant(msgspec.Struct, frozen=True):
     """Where the prompt is written, for messages."""
 
 
+class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The part of a job that a run asks; the default is all of it."""
+
+    limit: int | None = None
+    """The first so many of the samples that the job takes."""
+    models: tuple[str, ...] = ()
+    """Only these of its models; empty asks all."""
+    max_in_flight: int | None = None
+    """At most so many requests in flight, below the job's own limit."""
+    pilot: int | None = None
+    """So many samples drawn at random, before the others are sent."""
+
+    def __str__(self) -> str:
+        """Return it in words; empty where it is the whole job."""
+        parts = [
+            f"a pilot of {plural(self.pilot, 'sample')}" if self.pilot else "",
+            "the first sample" if self.limit == 1 else f"the first {self.limit} samples" if self.limit else "",
+            f"only {', '.join(self.models)}" if self.models else "",
+            f"at most {self.max_in_flight} in flight" if self.max_in_flight else "",
+        ]
+        return ", ".join(filter(None, parts))
+
+
 class Job(msgspec.Struct, frozen=True):
     """A job, checked, with its paths resolved."""
 
@@ -84,8 +108,13 @@ class Job(msgspec.Struct, frozen=True):
     """At least one: without `[[variants]]` the prompt of the job itself."""
     rows: tuple[dict[str, Any], ...] | None = None
     """The samples of a job made in Python, in place of files."""
-    narrowed: str = ""
-    """How it was narrowed for this run, in words; see `workbench.job.narrowing`."""
+    part: Part = Part()
+    """How much of it is asked; see `workbench.job.narrowing`."""
+
+    @property
+    def narrowed(self) -> str:
+        """How it was narrowed for this run, in words."""
+        return str(self.part)
 
     @property
     def ids(self) -> tuple[str, ...]:

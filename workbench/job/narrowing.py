@@ -7,11 +7,10 @@ from typing import Any
 
 import msgspec
 
-from workbench.display.text import plural
 from workbench.errors import Fault, InputError, nearest
 from workbench.job.faults import limit_range
 from workbench.job.file import MAX_IN_FLIGHT, Worthless
-from workbench.job.job import Job, ModelSpec
+from workbench.job.job import Job, ModelSpec, Part
 
 _PILOT_SEED = 20
 
@@ -23,7 +22,12 @@ def allowing(job: Job, findings: Sequence[Worthless]) -> Job:
 
 
 def narrowed(
-    job: Job, *, limit: int | None = None, models: str | Sequence[str] = (), max_in_flight: int | None = None
+    job: Job,
+    *,
+    limit: int | None = None,
+    models: str | Sequence[str] = (),
+    max_in_flight: int | None = None,
+    begun: Part = Part(),  # noqa: B008 - frozen
 ) -> Job:
     """Return the same job in part; a run of it says so, and is never an occasion.
 
@@ -32,30 +36,29 @@ def narrowed(
         limit: At most this many samples, the first of those that the job takes.
         models: Only these, or this one; each must be one that the job asks, or match one of its globs.
         max_in_flight: At most this many requests in flight.
+        begun: The part that the run which is resumed asked; the other arguments come before it.
 
     Raises:
         InputError: A model is not the job's, or a number is out of bounds.
     """
-    parts: list[str] = []
-    models = [models] if isinstance(models, str) else models
+    pilot = begun.pilot if limit is None else None
+    limit = begun.limit if limit is None else whole_number("limit", limit)
+    models = (models,) if isinstance(models, str) else tuple(models) or begun.models
+    max_in_flight = begun.max_in_flight if max_in_flight is None else whole_number("max_in_flight", max_in_flight)
+    part = Part(limit, models, max_in_flight)
     if limit is not None:
-        limit = whole_number("limit", limit)
-        job, parts = (
-            _first(job, limit),
-            [*parts, f"the first {limit} samples" if limit > 1 else "the first sample"],
-        )
+        job = _first(job, limit)
     if models:
-        job, parts = _only(job, models), [*parts, f"only {', '.join(models)}"]
+        job = _only(job, models)
     if max_in_flight is not None:
-        max_in_flight = whole_number("max_in_flight", max_in_flight)
-        if not 1 <= max_in_flight <= MAX_IN_FLIGHT:
-            raise InputError(Fault("max_in_flight", f"expected 1 to {MAX_IN_FLIGHT}, found {max_in_flight}"))
-        if max_in_flight > job.run.max_in_flight:
-            problem = f"{max_in_flight} is more than the job's run.max_in_flight, {job.run.max_in_flight}"
-            raise InputError(Fault("max_in_flight", problem, "raise it in the job"))
-        run = msgspec.structs.replace(job.run, max_in_flight=max_in_flight)
-        job, parts = msgspec.structs.replace(job, run=run), [*parts, f"at most {max_in_flight} in flight"]
-    return msgspec.structs.replace(job, narrowed=", ".join(parts)) if parts else job
+        job = _fewer_in_flight(job, max_in_flight)
+    job = msgspec.structs.replace(job, part=part)
+    return pilot_of(job, pilot) if pilot else job
+
+
+def part_of(recorded: str | None) -> Part:
+    """Return the part of its job that a run asked; all of it, where a version before did not record the values."""
+    return Part() if recorded is None else msgspec.json.decode(recorded, type=Part)
 
 
 def whole_number(name: str, given: Any) -> int:
@@ -80,15 +83,12 @@ def pilot_of(job: Job, samples: int) -> Job:
     """
     run = msgspec.structs.replace(job.run, on_fallback="exclude") if job.run.on_fallback == "fail" else job.run
     job = msgspec.structs.replace(job, gates=None, run=run)  # a few samples decide nothing
+    part = msgspec.structs.replace(job.part, pilot=samples)
     if job.dataset.limit is not None:
-        return narrowed(job, limit=samples)
+        return msgspec.structs.replace(_first(job, samples), part=part)
     seed = _PILOT_SEED if job.dataset.shuffle_seed is None else job.dataset.shuffle_seed
     dataset = msgspec.structs.replace(job.dataset, limit=samples, shuffle_seed=seed)
-    return msgspec.structs.replace(
-        job,
-        dataset=dataset,
-        narrowed=", ".join(filter(None, [f"a pilot of {plural(samples, 'sample')}", job.narrowed])),
-    )
+    return msgspec.structs.replace(job, dataset=dataset, part=part)
 
 
 def _first(job: Job, limit: int) -> Job:
@@ -97,6 +97,15 @@ def _first(job: Job, limit: int) -> Job:
     first, last = limit_range(job.dataset.limit)
     newest = first + limit - 1 if last is None else min(last, first + limit - 1)
     return msgspec.structs.replace(job, dataset=msgspec.structs.replace(job.dataset, limit=f"{first}-{newest}"))
+
+
+def _fewer_in_flight(job: Job, most: int) -> Job:
+    if not 1 <= most <= MAX_IN_FLIGHT:
+        raise InputError(Fault("max_in_flight", f"expected 1 to {MAX_IN_FLIGHT}, found {most}"))
+    if most > job.run.max_in_flight:
+        problem = f"{most} is more than the job's run.max_in_flight, {job.run.max_in_flight}"
+        raise InputError(Fault("max_in_flight", problem, "raise it in the job"))
+    return msgspec.structs.replace(job, run=msgspec.structs.replace(job.run, max_in_flight=most))
 
 
 def _only(job: Job, models: Sequence[str]) -> Job:

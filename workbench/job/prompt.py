@@ -64,7 +64,13 @@ class Prompt:
         texts = [(role, template.rendered(variables, f"sample {sample.id!r}")) for role, template in self._parts]
         if not any(text.strip() for _, text in texts):
             field = self._where("messages" if self._has_messages else "template")
-            raise InputError(Fault(field, f"sample {sample.id!r}: the prompt is empty"))
+            raise InputError(
+                Fault(
+                    field,
+                    f"sample {sample.id!r}: the prompt is empty",
+                    f"it shows none of: {', '.join(sorted(variables))}",
+                )
+            )
         return [{"role": role, "content": text} for role, text in texts]
 
     def _unsendable(self, sample: Sample) -> Fault:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from workbench.errors import nearest
+from workbench.errors import nearest, nearest_file
 from workbench.job.file import UNSET, RequestFields
 from workbench.strict import PathTo, Problem, kind_of
 
@@ -32,7 +32,7 @@ def request_problems(fields: RequestFields, place: PathTo, folder: Path) -> Iter
     """
     for name in RequestFields.__struct_fields__:
         if _has_no_json(getattr(fields, name)):
-            yield Problem((*place, name), "holds inf or nan, which JSON cannot carry")
+            yield Problem((*place, name), "holds inf or nan, which JSON cannot carry", "expected a finite number")
     yield from _tools_problems(fields, place, folder)
     for name in fields.extra if isinstance(fields.extra, dict) else ():
         if name == "n":
@@ -81,7 +81,8 @@ def tools_from(path: Path) -> list[dict[str, Any]]:
     try:
         tools = msgspec.json.decode(path.read_bytes())
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
+        hint = nearest_file(path) or "the path is relative to the job's folder"
+        raise ValueError(f"{path} cannot be read: {error.strerror}; {hint}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not valid JSON: {error}") from error
     if not isinstance(tools, list):

@@ -68,6 +68,7 @@ class RunStarted(Entry, frozen=True, tag="run_started"):
     fresh: bool | None = None
     resumed_run: str | None = None
     narrowed: str | None = None
+    part: str | None = None
     occasion: str | None = None
     on_fallback: str | None = None
     scorers: list[str] | None = None

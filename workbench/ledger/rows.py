@@ -92,6 +92,8 @@ class Provenance(QueryRow, frozen=True):
     fresh: bool | None
     resumed_run: str | None
     narrowed: str | None
+    part: str | None
+    """JSON, of a run of a part; None also where only the words were recorded."""
     on_fallback: str | None
     scorers: list[str] | None
     variants: list[str] | None

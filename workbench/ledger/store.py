@@ -23,7 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Self
 
-from workbench.errors import Fault, InputError, LockHeldError
+from workbench.errors import Fault, InputError, LockHeldError, no_folder
 from workbench.ledger.address import address_of
 from workbench.ledger.recovery import SUFFIX
 from workbench.settings.file import AllowanceSettings
@@ -82,7 +82,9 @@ class Ledger:
             (undo := self.file.with_name(f"{self.file.name}.undo"), undo.is_file),
         ):
             if beside.exists() and not is_right():
-                raise InputError(Fault("--ledger", f"{beside} is in the way: the ledger needs this path"))
+                raise InputError(
+                    Fault("--ledger", f"{beside} is in the way", "the ledger needs this path: move it away")
+                )
         if _is_something_else(self.path):
             raise InputError(Fault("--ledger", f"{self.path} is not a DuckDB file", "give another file"))
 
@@ -185,7 +187,8 @@ class Ledger:
                 holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "unknown"
                 os.close(fd)
                 if time.monotonic() > deadline:
-                    raise LockHeldError(f"job {job!r} is running already on this ledger, in process {holder}")
+                    running = f"job {job!r} is running already on this ledger, in process {holder}"
+                    raise LockHeldError(f"{running}; wait for it, or end it: a rerun sends what is missing")
                 time.sleep(POLL_S)
             elif _is_at(path, fd):
                 return fd
@@ -227,9 +230,9 @@ def _check_surroundings(path: Path, file: Path) -> None:
         problem = f"DuckDB cannot write in {file.parent}: its path has a question mark"
         raise InputError(Fault("--ledger", problem, "name a file elsewhere: --ledger PATH"))
     if not path.parent.is_dir():
-        raise InputError(Fault("--ledger", f"there is no folder {path.parent}"))
+        raise InputError(no_folder("--ledger", path.parent))
     if path.is_dir():
-        raise InputError(Fault("--ledger", f"{path} is a folder, not a file"))
+        raise InputError(Fault("--ledger", f"{path} is a folder, not a file", "name a file in it"))
 
 
 def log_of(path: Path) -> Path:

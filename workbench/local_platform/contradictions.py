@@ -52,14 +52,16 @@ def contradictions(config: PlatformConfig) -> Iterator[Contradiction]:
     yield from _unknown(("statistics_for",), config.statistics_for, accounts, "account")
     for status in config.silent.cooldown_after:
         if not 400 <= status <= 599:
-            yield Contradiction(("silent", "cooldown_after"), f"{status} is not a status of a failure")
+            yield Contradiction(
+                ("silent", "cooldown_after"), f"{status} is not a status of a failure: expected 400 to 599"
+            )
 
 
 def _repeated(named: Iterable[tuple[Place, str]]) -> Iterator[Contradiction]:
     seen: set[str] = set()
     for place, name in named:
         if name in seen:
-            yield Contradiction(place, f"{name!r} is given twice")
+            yield Contradiction(place, f"{name!r} is given twice: each needs its own")
         seen.add(name)
 
 

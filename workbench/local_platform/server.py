@@ -134,7 +134,9 @@ class Server:
             await self.stop()
             number = error.errno if isinstance(error, OSError) else None
             reason = os.strerror(number) if number is not None and number > 0 else error  # negative: a name's
-            raise ConfigError(f"cannot listen on {self._host}:{self._port}: {reason}") from error
+            raise ConfigError(
+                f"cannot listen on {self._host}:{self._port}: {reason}; port 0 takes a free one"
+            ) from error
         port = self._runner.addresses[0][1]
         return f"http://{f'[{self._host}]' if ':' in self._host else self._host}:{port}"
 

@@ -386,7 +386,9 @@ class State:
             StateError: There is no such draw.
         """
         if not self._execute("DELETE FROM draws WHERE id = ? AND source = 'added'", (draw,)).rowcount:
-            raise StateError(f"no entry {draw} was added by hand")
+            raise StateError(
+                f"ID: there is no entry {draw} that was added by hand; expected a number that adding one printed"
+            )
         self._changes += 1
 
     def settle_by_hand(self, draw: int, tokens: int, reason: str) -> None:

@@ -29,7 +29,8 @@ class RunOptions(msgspec.Struct, frozen=True):
 
     fresh: Annotated[bool, _described("Send everything again; earlier answers are kept.")] = False
     resume: Annotated[
-        str | None, _described("Continue RUN (a --fresh run); its job is used unless JOB is given.", "RUN")
+        str | None,
+        _described("Continue RUN, a --fresh run or a part of its job; its job is used unless JOB is given.", "RUN"),
     ] = None
     again: Annotated[
         Kind | None,

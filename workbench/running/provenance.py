@@ -9,6 +9,8 @@ from datetime import datetime
 from importlib import metadata
 from pathlib import Path
 
+import msgspec
+
 from workbench.job.file import MEAN
 from workbench.ledger.entries import RunStarted
 from workbench.planning.expand import Plan
@@ -63,6 +65,7 @@ def run_started(
         git_commit=commit,
         git_dirty=dirty,
         narrowed=job.narrowed or None,
+        part=msgspec.json.encode(job.part).decode() if job.narrowed else None,
         on_fallback=job.run.on_fallback,
         reduce=None if job.run.reduce == MEAN else job.run.reduce,
         scorers=[scorer.named for scorer in job.scorers],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from workbench.errors import nearest_file
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import CannotJudgeError, OptionError, Scorer
@@ -78,7 +79,8 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
         try:
             schema = msgspec.json.decode((folder / self.schema_path).read_bytes())
         except FileNotFoundError as error:
-            raise OptionError("schema_path", f"{self.schema_path} not found") from error
+            hint = nearest_file(folder / self.schema_path) or "the path is relative to the job's folder"
+            raise OptionError("schema_path", f"there is no file {self.schema_path}; {hint}") from error
         except OSError as error:
             raise OptionError("schema_path", f"{self.schema_path} cannot be read: {error.strerror}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

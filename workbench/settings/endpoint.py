@@ -128,7 +128,7 @@ def _of_profile(name: str, settings: Settings, environment: Environment, *, aske
         key, source = environment.get(variable), variable
         if not key:
             raise KeyRejectedError(
-                f"no API key for profile {name!r}: {variable} is not set in the environment or in .env"
+                f"no API key for profile {name!r}: {variable} is not set in the environment or in .env; set it in either"
             )
         if not asked:
             _check_owner(url, where, variable, environment)
@@ -222,7 +222,7 @@ def _checked_key(key: str, source: str) -> str:
     """Return a key that a header can carry; `source` names where it is from."""
     key = key.strip()
     if not key:
-        raise KeyRejectedError(f"the API key in {source} is empty")
+        raise KeyRejectedError(f"the API key in {source} is empty: expected one that begins with sk-")
     if key.lower().startswith("bearer "):
         raise KeyRejectedError(f"the API key in {source} begins with 'Bearer '; give the key alone")
     if key[0] in "\"'" and key[-1] == key[0]:
@@ -230,7 +230,9 @@ def _checked_key(key: str, source: str) -> str:
     if "…" in key or "..." in key:
         raise KeyRejectedError(f"the API key in {source} is a placeholder or was cut; copy the whole key")
     if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):
-        raise KeyRejectedError(f"the API key in {source} has characters that no HTTP header can carry")
+        raise KeyRejectedError(
+            f"the API key in {source} has characters that no HTTP header can carry: expected letters and digits"
+        )
     return key
 
 

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import workbench.display.commands as commands
-from workbench.display.text import count, plural, words
-from workbench.endings import BASE_GENERATION, JUDGED_RUN, MADE_IN_PYTHON, RunSummary
+from workbench.display.text import count, plural, visible, words
+from workbench.endings import BASE_GENERATION, JUDGED_RUN, MADE_IN_PYTHON, RunStatus, RunSummary
 from workbench.evaluation.attention import constancy, fallbacks, suspected, unconfirmed
 from workbench.evaluation.ranking import Ranking
 from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.sides import Difference, ModelResult
+from workbench.job.narrowing import part_of
 from workbench.ledger.rows import BrokenScorer, Provenance
 from workbench.ledger.run_rows import RunItems, RunOutcome, UnknownEnd
 from workbench.outcomes import EFFECTS, Outcome
@@ -285,6 +286,11 @@ def requests_text(run: RunSummary) -> str:
     return "; ".join(filter(None, (answered, ", ".join(left))))
 
 
+def because_text(run: RunSummary) -> str:
+    """Return why a run ended as it did, after a colon; empty where the lines of its gates say so."""
+    return f": {visible(run.reason)}" if run.reason and run.status is not RunStatus.GATE_FAILED else ""
+
+
 def resume_text(run: Provenance, ledger: str) -> str:
     """Return the command that sends what a recorded run left.
 
@@ -297,8 +303,14 @@ def resume_text(run: Provenance, ledger: str) -> str:
     if run.job_path.endswith(MADE_IN_PYTHON):
         return f"the same call in Python: its job {run.job!r} has no file"
     own = None if run.generation == BASE_GENERATION else run.run_id
-    whole = commands.resume(run.job_path, [*platform, "--ledger", ledger], run.occasion, own)
-    if run.narrowed:  # run as it is, it would send more than that run
+    part = part_of(run.part)
+    words = (
+        commands.part(part.limit, part.models, part.max_in_flight) if own is None else []
+    )  # --resume has them itself
+    whole = commands.resume(run.job_path, [*words, *platform, "--ledger", ledger], run.occasion, own)
+    if run.narrowed and (
+        run.part is None or (part.pilot and own is None)
+    ):  # run as it is, it would send more than that run
         return f"{whole}  # the whole job; this run was narrowed to {run.narrowed}"
     return whole
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 import pytest
 
 import workbench.display.commands as commands
 from workbench.cli.main import workbench
 from workbench.endings import MADE_IN_PYTHON
+from workbench.job.job import Part
 from workbench.ledger.rows import Provenance
 from workbench.wording.routes import unconfirmed_text
 from workbench.wording.runs import resume_text
@@ -112,6 +114,17 @@ def test_a_run_of_a_part_says_that_the_command_is_of_the_whole() -> None:
     found = resume_text(began(narrowed="the first 2 samples"), "/l.duckdb")
     assert found.endswith("  # the whole job; this run was narrowed to the first 2 samples")
     assert shlex.split(found, comments=True) == shlex.split(resume_text(began(), "/l.duckdb"))
+
+
+def test_a_run_of_a_part_is_continued_with_its_options() -> None:
+    part = msgspec.json.encode(Part(2, ("a model",), 4)).decode()
+    found = resume_text(
+        began(narrowed="the first 2 samples, only a model, at most 4 in flight", part=part), "/l.duckdb"
+    )
+    assert {"--limit", "2", "--model", "a model", "--max-in-flight", "4"} <= set(shlex.split(found))
+    own = resume_text(began(narrowed="the first 2 samples", part=part, generation="r1"), "/l.duckdb")
+    assert "--limit" not in own, "--resume asks the same part"
+    assert "#" not in found + own
 
 
 def test_a_command_about_a_ledger_names_it() -> None:
