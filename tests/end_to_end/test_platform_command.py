@@ -376,7 +376,7 @@ def test_a_mistyped_draw_is_taken_back_and_a_real_one_is_not(desk: Workbench) ->
     assert "usage remove 1" in desk("platform", "usage", "add", "lab", "500").stderr
     desk("platform", "usage", "remove", "1")
     assert desk.json("platform", "usage") == []
-    assert "no entry 1 was added by hand" in desk("platform", "usage", "remove", "1", code=2).stderr
+    assert "there is no entry 1 that was added by hand" in desk("platform", "usage", "remove", "1", code=2).stderr
     assert "not in the range" in desk("platform", "usage", "add", "lab", "9" * 20, code=2).stderr
 
 

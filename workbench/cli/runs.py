@@ -65,7 +65,7 @@ def runs(most: int | None, as_json: bool, **given: Any) -> None:
         in_all = len(reader.all(RunId))
         most = most or (in_all if as_json else _MOST_RUNS)
         rows = as_now(reader.all(RunLine, most=most, run_ids=None), ongoing(reader, ledger, claims))
-        means = {one.run_id: one for one in run_means(reader.all(ModelMean, most=most))}
+        means = {one.run_id: one for one in run_means(reader.all(ModelMean, most=most, run_ids=None))}
         standing = open_alarms(reader)
     if as_json:
         own = {row.job: alarm_objects([one for one in standing if one.job == row.job]) for row in rows}

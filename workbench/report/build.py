@@ -5,8 +5,9 @@ import gzip
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -19,6 +20,7 @@ import workbench.display.commands as commands
 import workbench.display.text as people
 import workbench.settings.clock as clock
 from workbench.evaluation.alarms import Watch, watched
+from workbench.evaluation.job_changes import JobChange, job_changes
 from workbench.evaluation.ongoing import Ongoing, ongoing
 from workbench.ledger.job_rows import ModelOrder
 from workbench.ledger.queries import Reader, reading
@@ -74,7 +76,8 @@ def _ledger_frame(page: str, title: str, period: LedgerPeriod, as_of: AsOf) -> P
     return PageHead(page, title, endpoint, key, period.simulated, period.first_at, period.last_at, as_of)
 
 
-class PageContext(NamedTuple):
+@dataclass(frozen=True)
+class PageContext:
     """What pages are built from: one state of a ledger."""
 
     reader: Reader
@@ -111,6 +114,11 @@ class PageContext(NamedTuple):
     def watched(self, job: str | None = None) -> list[Watch]:
         """Return what a job that watches for changes shows, or all of them; worked out once."""
         return watched(self.reader, job, self.watches)
+
+    @cached_property
+    def changes(self) -> dict[str, list[JobChange]]:
+        """What the newest run of each job shows against the one before: the page of all runs and that of a job ask."""
+        return job_changes(self.reader)
 
     def command(self, *words: str) -> str:
         """Return a command about this ledger, as a page prints it."""

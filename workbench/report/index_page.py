@@ -8,35 +8,36 @@ import msgspec
 import workbench.display.commands as commands
 from workbench.display.columns import column, columns
 from workbench.evaluation.alarms import open_of
-from workbench.evaluation.job_changes import job_changes
 from workbench.evaluation.ongoing import as_now
 from workbench.evaluation.run_figures import broken_scorers
 from workbench.ledger.job_rows import JobRuns, ModelMean, NewestRun, RunLine, run_means
-from workbench.ledger.rows import Provenance
+from workbench.ledger.rows import Provenance, RunId
 from workbench.report import time_charts
-from workbench.report.build import PageContext
+from workbench.report.build import PageContext, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import NEWEST_RUNS, is_worse, job_rows, needs_action, summary
 from workbench.report.tables import Result, Table
 from workbench.wording.runs import resume_text
 from workbench.wording.scores import range_text
 
-MOST_RUNS = 200
+MOST_RUNS = 20
+"""Of the log; of each job the scores of more are drawn."""
 
 
 def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     """Ask what the page shows; returns what computes its content."""
     reader, period = asked.reader, asked.period
-    runs = as_now(reader.all(RunLine, most=MOST_RUNS, run_ids=None), asked.as_of.ongoing)
     jobs, newest = reader.all(JobRuns), reader.all(NewestRun, most=NEWEST_RUNS)
-    run_ids = [run.run_id for run in newest]
+    logged = [run.run_id for run in reader.all(RunId)[:MOST_RUNS]]
+    run_ids = list(dict.fromkeys([*logged, *(run.run_id for run in newest)]))
     found = as_now(reader.all(RunLine, most=len(run_ids), run_ids=run_ids), asked.as_of.ongoing)
     ends = {run.run_id: run for run in found}
+    runs = [ends[run_id] for run_id in logged]
     needs = [run for job in jobs if needs_action(run := ends[job.last_run_id])]
     began = {run.run_id: reader.only(Provenance, run_id=run.run_id) for run in needs}
-    means = reader.all(ModelMean, most=MOST_RUNS)
-    scores = [row for row in means if row.model is not None]
-    changes, alarms = job_changes(reader), open_of(asked.watched())
+    means = result(reader, ModelMean, most=len(run_ids), run_ids=run_ids)
+    scores = [row for row in means.rows if row.model is not None]
+    changes, alarms = asked.changes, open_of(asked.watched())
     broken = broken_scorers(reader, [job.last_run_id for job in jobs])
 
     def content() -> dict[str, Any]:
@@ -54,7 +55,7 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "needs": [(run, resume_text(began[run.run_id], asked.ledger)) for run in needs],
             "runs": _runs_table(runs, _sparks(scores, asked.colours), there),
             "jobs": _jobs_table(jobs, ends),
-            "charts": _charts(run_means(means)),
+            "charts": _charts(means),
             "most": MOST_RUNS,
         }
 
@@ -95,8 +96,9 @@ def _sparks(scores: Sequence[ModelMean], colours: Colours) -> dict[str, list[dic
     return found
 
 
-def _charts(means: Sequence[ModelMean]) -> list[Chart]:
+def _charts(found: Result[ModelMean]) -> list[Chart]:
     """Mean score by job over time."""
+    means = run_means(found.rows)
     points = [
         {
             "series": row.job,
@@ -110,7 +112,7 @@ def _charts(means: Sequence[ModelMean]) -> list[Chart]:
     if len(points) <= len(jobs):
         return []
     shown = Table(
-        "newest_run_scores", Result("newest_run_scores", {"most": MOST_RUNS}, means), ("run_id", "scorer", "model"),
+        "newest_run_scores", Result("newest_run_scores", found.parameters, means), ("run_id", "scorer", "model"),
         columns("started_at", "job", "mean", "scored"),
     )  # fmt: skip
     drawing = time_charts.lines_over_time(points, "mean", "mean score", Colours(jobs).scale(jobs))

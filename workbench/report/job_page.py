@@ -8,7 +8,7 @@ import msgspec
 
 import workbench.display.commands as commands
 from workbench.display.columns import column, columns
-from workbench.evaluation.job_changes import changed_since_before, job_changes
+from workbench.evaluation.job_changes import changed_since_before
 from workbench.evaluation.ongoing import as_now
 from workbench.ledger.job_rows import JobCourse, JobRun, RunLine
 from workbench.report import time_charts
@@ -20,7 +20,7 @@ from workbench.stats.intervals import AskedValues, Interval, mean_intervals
 from workbench.wording.changes import findable_text, job_verdict
 from workbench.wording.scores import mean_text
 
-MOST_RUNS = 60
+MOST_RUNS = 30
 _LEAST_RUNS = 3  # two points are no course, and every run ends with this page
 _TROUBLES = ("failed_share", "fallback_share")  # without a chart where they never happened
 _MEASURES = (
@@ -42,7 +42,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
     runs = as_now(reader.all(JobRun, job=job, most=MOST_RUNS), as_of.ongoing)
     ends = {run.run_id: run for run in reader.all(RunLine, most=MOST_RUNS, run_ids=[run.run_id for run in runs])}
     course = reader.all(JobCourse, job=job, most=MOST_RUNS)
-    changes = job_changes(reader, job).get(job, [])
+    changes = asked.changes.get(job, [])
     watches = asked.watched(job)
     alarms = [alarm for watch in watches for alarm in watch.alarms]
     period, newest, oldest = asked.period, runs[0], runs[-1]
@@ -64,6 +64,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
             "charts": _charts(job, course, _marks(runs, course), asked.colours),
             "runs": _runs_table(job, runs, course, ends, there),
             "most": MOST_RUNS,
+            "command": asked.command,
         }
         return write_html(asked, f"{page_name(job)}.html", frame, pages, content)
 

@@ -232,7 +232,7 @@ def test_the_only_line_of_a_json_file_may_be_a_row_with_lists(tmp_path: Path) ->
 def test_columns_of_one_name_in_parquet_are_refused(tmp_path: Path) -> None:
     table = pyarrow.Table.from_arrays([pyarrow.array(["a"]), pyarrow.array(["b"])], names=["input", "input"])
     pyarrow.parquet.write_table(table, tmp_path / "d.parquet")
-    assert fault(tmp_path, "d.parquet").endswith("d.parquet: two columns have the name 'input'")
+    assert fault(tmp_path, "d.parquet").endswith("d.parquet: two columns have the name 'input' (rename one)")
 
 
 def test_a_broken_list_is_named_by_its_column(tmp_path: Path) -> None:
@@ -421,7 +421,7 @@ def test_what_is_there_but_no_file_is_called_what_it_is(tmp_path: Path) -> None:
         assert "is a folder (name the files in it, such as" in found
         assert "did you mean" not in found
     for path in ("pipe", "/dev/null"):
-        assert fault(tmp_path, path).endswith(f"{path} is not a regular file")
+        assert fault(tmp_path, path).endswith(f"{path} is not a regular file (write what it gives into a file first)")
     assert "no file matches" in fault(tmp_path, "*d*")
     (tmp_path / "dangling").symlink_to("nowhere")
     assert fault(tmp_path, "dangling").endswith("dangling")

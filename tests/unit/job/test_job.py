@@ -96,7 +96,7 @@ def test_a_job_that_cannot_be_read_is_not_suggested_in_its_own_place(tmp_path: P
     (tmp_path / "u16.toml").write_text(LEAST, "utf-16")
     (tmp_path / "folder.toml").mkdir()
     for name, expected in (
-        ("u16.toml", "it is not valid UTF-8: byte 0xff at position 0"),
+        ("u16.toml", "it is not valid UTF-8: byte 0xff at position 0 (save it as UTF-8)"),
         ("folder.toml", "it is a folder"),
         ("u17.toml", "No such file or directory (did you mean 'u16.toml'?)"),
     ):

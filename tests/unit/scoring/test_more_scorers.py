@@ -474,7 +474,7 @@ def job_with(scorer: str) -> str:
         ('name = "custom"\nfunction = "job.py:f"', "is an async function; expected a plain one"),
         ('name = "length"', "give at_least, at_most or both"),
         ('name = "length"\nat_least = 5\nat_most = 4', "is below at_least"),
-        ('name = "json_schema"\nschema_path = "none.json"', "scorers[0].schema_path: none.json not found"),
+        ('name = "json_schema"\nschema_path = "none.json"', "scorers[0].schema_path: there is no file none.json"),
         ('name = "json_schema"\nschema_path = "."', "scorers[0].schema_path: . cannot be read: Is a directory"),
         ('name = "json_schema"\nschema_path = "job.py"', "scorers[0].schema_path: job.py is not valid JSON"),
         ('name = "json_schema"\nschema_path = "job.py"\nschema = {}', "schema_path: give either schema or schema_path"),

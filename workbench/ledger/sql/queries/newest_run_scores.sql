@@ -2,8 +2,12 @@
 -- variant), and over all models (model NULL). scored: such samples. at_worst and at_best: between
 -- which the mean over all asked is (NULL: no scale says so). place: of the scorer in its job, the first being 1 (NULL: it is
 -- not named there). Runs without scores are left out.
--- Parameters: most (how many runs)
-WITH newest AS (SELECT run_id, job, started_at, scorers FROM run_overview ORDER BY started_at DESC NULLS LAST LIMIT $most)
+-- Parameters: most (how many runs), run_ids (list; NULL takes all)
+WITH newest AS (
+    SELECT run_id, job, started_at, scorers FROM run_overview
+    WHERE $run_ids IS NULL OR run_id IN (SELECT unnest($run_ids::VARCHAR[]))
+    ORDER BY started_at DESC NULLS LAST LIMIT $most
+)
 SELECT newest.run_id, newest.job, newest.started_at, list_position(any_value(newest.scorers), sample.scorer) AS place, sample.scorer,
     sample.side AS model, count(sample.value) AS scored, avg(sample.value) AS mean,
     CASE WHEN count(sample.low) = count(*) FILTER (sample.excluded IS NULL) THEN avg(sample.low) END AS at_worst,
