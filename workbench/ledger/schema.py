@@ -17,7 +17,7 @@ _VIEWS = 0  # the "version" under which the digest of a file's views is kept, be
 VIEW_NAMES = (
     "same_name",
     "reduced",
-    "reduced_within",
+    "completions",
     "scale_of",
     "state_of",
     "cap_of",

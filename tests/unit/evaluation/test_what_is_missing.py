@@ -36,7 +36,7 @@ from workbench.scoring.scorers import NOTHING_TO_JUDGE_BY, score
 @pytest.fixture(scope="module")
 def db() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
-    for name in ("reduced", "reduced_within", "scale_of", "state_of"):
+    for name in ("reduced", "completions", "scale_of", "state_of"):
         connection.execute(sql("views", name))
     return connection
 
@@ -145,6 +145,19 @@ REDUCERS: dict[str | None, Callable[[Sequence[float]], float]] = {
 }  # fmt: skip
 
 
+def reduced_within(
+    db: duckdb.DuckDBPyConnection, reducer: str | None, known: list[float], missing: int, scale: list[float] | None
+) -> tuple[float | None, float | None]:
+    """The lowest and the highest that a sample's score can be."""
+    found = db.execute(
+        "SELECT list_min(ends), list_max(ends) FROM (SELECT list_transform("
+        "completions($1::VARCHAR, $2::DOUBLE[], $3, $4::DOUBLE[]), lambda l: reduced($1::VARCHAR, l)) AS ends)",
+        [reducer, known, missing, scale],
+    ).fetchone()
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize("reducer", REDUCERS, ids=str)
 @pytest.mark.parametrize("missing", [0, 1, 2])
 def test_a_reduction_is_between_what_any_completion_makes_of_it(
@@ -154,18 +167,14 @@ def test_a_reduction_is_between_what_any_completion_makes_of_it(
     grid = (0.0, 0.25, 0.5, 1.0)
     for known in itertools.combinations_with_replacement((0.0, 0.5, 1.0), 4):
         values = [REDUCERS[reducer]([*known, *more]) for more in itertools.product(grid, repeat=missing)]
-        (found,) = (
-            db.execute("SELECT reduced_within(?, ?, ?, ?)", [reducer, known, missing, [0.0, 1.0]]).fetchone() or ()
-        )
-        assert (found["low"], found["high"]) == pytest.approx((min(values), max(values))), known
+        found = reduced_within(db, reducer, list(known), missing, [0.0, 1.0])
+        assert found == pytest.approx((min(values), max(values))), known
 
 
 def test_one_right_of_four_asked_is_not_all_right(db: duckdb.DuckDBPyConnection) -> None:
-    found = db.execute("SELECT reduced_within(NULL, [1.0], 3, [0.0, 1.0])").fetchone()
-    assert found == ({"low": 0.25, "high": 1.0},)
-    for reducer in ("NULL", "'mode'"):
-        found = db.execute(f"SELECT reduced_within({reducer}, [1.0], 1, NULL::DOUBLE[])").fetchone()
-        assert found == (None,), "no scale bounds it"
+    assert reduced_within(db, None, [1.0], 3, [0.0, 1.0]) == (0.25, 1.0)
+    for reducer in (None, "mode"):
+        assert reduced_within(db, reducer, [1.0], 1, None) == (None, None), "no scale bounds it"
 
 
 JOB: dict[str, Any] = {"models": ["m"], "dataset": {"path": "d.jsonl"}, "scorers": [{"name": "exact"}]}

@@ -76,14 +76,18 @@ counted AS (
     LEFT JOIN unjudged USING (run_id, scorer, sample_key)
     JOIN epochs USING (run_id)
 ),
-ended AS (
-    SELECT *, CASE WHEN excluded IS NULL THEN reduced_within(reduce, known, missing, scale) END AS ends FROM counted
+ended AS (  -- of the scored ones, of the known ones, and of each completion: a macro is planned as often as it is named
+    SELECT *, list_transform(
+        CASE WHEN excluded IS NULL THEN list_concat([scores, known], completions(reduce, known, missing, scale)) END,
+        lambda taken: reduced(reduce, taken)
+    ) AS means
+    FROM counted
 )
 SELECT run_id, side, scorer, sample_key, sample_id, asked, answered, scored, not_right, not_right_ends, unknown, unread, left_out,
     excluded,
-    CASE WHEN excluded IS NULL THEN reduced(reduce, scores) END AS of_scored,
-    CASE WHEN excluded IS NULL THEN coalesce(reduced(reduce, known), CASE WHEN ends.low = ends.high THEN ends.low END) END AS value,
-    ends.low AS low, ends.high AS high,
+    means[1] AS of_scored,
+    coalesce(means[2], CASE WHEN list_min(means[3:]) = list_max(means[3:]) THEN list_min(means[3:]) END) AS value,
+    list_min(means[3:]) AS low, list_max(means[3:]) AS high,
     CASE WHEN reduce IS NULL OR reduce IN ('mean', 'mode') THEN scale ELSE [0.0, 1.0] END AS scale,
     answers
 FROM ended;
