@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 
 import duckdb
@@ -358,9 +359,9 @@ def test_a_role_that_may_only_read_reads_and_cannot_run(machine: Machine, url: s
         db.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(sql.Identifier(role)))
 
 
-def test_the_readme_s_lines_make_a_team(server: str, tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    (command,) = re.findall(r"^workbench (ledger create .*)$", text, re.MULTILINE)
+def test_the_lines_of_the_topic_make_a_team(server: str, tmp_path: Path) -> None:
+    text = resources.files("workbench.starter").joinpath("topics", "ledger.md").read_text("utf-8")
+    (command,) = re.findall(r"^    workbench (ledger create .*)$", text, re.MULTILINE)
     with postgres.database(server) as conninfo, ThreadedServer(platform_of({"id": "m"})) as platform:
         address = SCHEME + conninfo
         command = command.replace("ducklake:postgres:host=db.lab.example dbname=workbench", address)

@@ -152,9 +152,16 @@ def test_no_module_is_longer_than_600_lines() -> None:
 
 
 def test_every_command_is_documented() -> None:
-    readme = (ROOT / "README.md").read_text()
+    text = resources.files("workbench.starter").joinpath("topics", "commands.md").read_text("utf-8")
     for name in _COMMANDS:
-        assert re.search(rf"`(workbench )?{name}\b", readme), name
+        assert re.search(rf"`(workbench )?{name}\b", text), name
+
+
+def test_the_readme_leads_to_every_topic_and_to_the_contributors_texts() -> None:
+    linked = set(re.findall(r"\]\(([\w/.-]+\.md)\)", (ROOT / "README.md").read_text()))
+    assert all((ROOT / path).is_file() for path in linked)
+    assert {f"workbench/starter/topics/{name}.md" for name in TOPICS} <= linked
+    assert {"CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md"} <= linked
 
 
 def test_every_exit_code_is_documented() -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 TOPICS = {
     "tutorial": "one evaluation, from a spreadsheet to a decision",
+    "commands": "what each command does",
     "jobs": "the keys of a job file",
     "datasets": "formats and columns",
     "scorers": "how answers are scored",
