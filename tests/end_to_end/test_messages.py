@@ -181,6 +181,8 @@ CASES: list[tuple[str, str, Change]] = [
     ("days in the wrong order", "usage --since 2026-11-02 --until 2026-11-01", nothing),
     ("no such day", "usage --since 2026-02-30", nothing),
     ("due and fresh", "run job.toml --occasion due --fresh", nothing),
+    ("no column of a second annotator", "lint job.toml", job_with("[request]", 'second_target = "secnd"\n[request]')),
+    ("reference that is the target", "lint job.toml", job_with("[request]", 'reference = { old = "target" }\n[request]')),
     ("due and narrowed", "run job.toml --occasion due --limit 1", run(NIGHTLY)),
     ("occasion that is no time", "run job.toml --occasion someday", run(NIGHTLY)),
     ("occasion of a plain job", "run job.toml --occasion 2026-11-01", nothing),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-Name = Literal["runs", "calls", "answers", "scores", "usage", "tool_calls", "tags"]
+Name = Literal["runs", "calls", "answers", "scores", "references", "usage", "tool_calls", "tags"]
 _ALL_RUNS = 2**62
 _MOMENT = "datetime64[us, UTC]"
 _READING = Reading.__struct_fields__
@@ -109,6 +109,10 @@ class Frames:
         out, nor over samples that were taken out. The mean of all asked is between the means of `low` and `high`.
         """
         return self._pandas("scores", run)
+
+    def references(self, run: str | None = None) -> "pandas.DataFrame":
+        """Return one row per run, scorer, reference point and sample: what scores without a model, such as a constant answer."""
+        return self._pandas("references", run)
 
     def usage(self, run: str | None = None) -> "pandas.DataFrame":
         """Return one row per day, run and model: tokens reported, and the calls whose usage is unknown; days are those of

@@ -59,6 +59,7 @@ from workbench.planning.expand import Plan
 from workbench.planning.judges import invisible_judges
 from workbench.planning.lint import Finding, RouteExperience, lint_plan, prompt_warnings, refuse_worthless
 from workbench.planning.models import planned_models, with_cap
+from workbench.planning.references import planned_references, reference_findings
 from workbench.planning.run_plan import RunPlan, described
 from workbench.routes.probes import experience_of
 from workbench.running.conduct import RunExecution
@@ -144,10 +145,17 @@ async def plan_job(
             findings = lint_plan(plan, session.models, experience) + list(window_findings(window, job, expected))
             findings += _judge_findings(where, session, job)
             findings += cap_findings(ledger, job, caps, plan.models)
+            references = planned_references(plan)
+            findings += reference_findings(plan, references)
             planned = described(plan, findings, expected, ledger.name, simulated=_is_simulated(session, plan))
             shown = tuple(msgspec.json.decode(plan.item(number).request.body) for number in range(min(show, len(plan))))
             return msgspec.structs.replace(
-                planned, window=window, findable=findable, settings=settings_files(where), requests=shown
+                planned,
+                window=window,
+                findable=findable,
+                references=references,
+                settings=settings_files(where),
+                requests=shown,
             )
 
 
@@ -271,7 +279,7 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, handled: list[Signals], show:
     """Score and show what the run left; only a gate of its job changes its exit code here."""
     try:
         with abort_on_signal(handled):
-            _, done = rescore(ledger, end.summary.run_id, job.scorers)
+            _, done = rescore(ledger, end.summary.run_id, job.scorers, job.dataset)
             if done.deferred and not end.notes:
                 note = f"scores are not ingested yet, but safe in {ledger.journal_folder}: {done.deferred}"
                 end = msgspec.structs.replace(end, notes=(note,))

@@ -7,7 +7,7 @@ import msgspec
 
 from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
-from workbench.cli.output import echo, print_json, print_table, say
+from workbench.cli.output import echo, echo_sentences, print_json, print_table, say
 from workbench.display.columns import column, columns
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.comparison import (
@@ -19,6 +19,7 @@ from workbench.evaluation.comparison import (
     load_input,
     slice_rows,
 )
+from workbench.evaluation.references import ReferencePoint, floor_of, reference_objects
 from workbench.evaluation.sides import Difference, ModelResult
 from workbench.evaluation.slices import Slice, SliceScore
 from workbench.ledger.job_rows import JobRuns, RunOfJob
@@ -26,8 +27,10 @@ from workbench.ledger.queries import Reader, reading
 from workbench.report.build import Draft
 from workbench.report.compare_page import compare_page
 from workbench.report.ledger_pages import PAGES
+from workbench.stats.intervals import Interval
 from workbench.wording.changes import alarm_objects
 from workbench.wording.comparisons import headline, shown_text, side_name, warnings
+from workbench.wording.references import exceeded_text, floor_text, reference_name
 from workbench.wording.scores import interval_text, mean_text, signed
 
 _MOST_LINES = 2  # more differences are a table's
@@ -80,6 +83,8 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
     if as_json:
         print_json(as_objects(found) | {"report": None if write is None else str(write())})
         return
+    if floor := floor_text(floor_of(found.references)):
+        echo_sentences(floor)
     for difference in found.differences if len(found.differences) <= _MOST_LINES else ():
         echo(headline(difference, found) + "\n")
     _print_sides(found)
@@ -98,6 +103,7 @@ def as_objects(found: Comparison) -> dict[str, Any]:
     for row, difference in zip(plain["differences"], found.differences, strict=True):
         row |= {"says": headline(difference, found)}
     return plain | {
+        "references": reference_objects(found.references),
         "notes": warnings(found),
         "slices": slice_rows(found),
         "open_alarms": alarm_objects(found.open_alarms),
@@ -120,6 +126,7 @@ def _newest(reader: Reader, job: str) -> list[str]:
 def _print_sides(found: Comparison) -> None:
     beside = {(difference.side.run_id, difference.side.model): difference for difference in found.differences}
     rows = [_row(side, beside.get((side.run_id, side.model)), found) for side in found.sides]
+    rows += [_reference_row(point) for point in found.references]
     shown = columns(
         column("side", "model"), column("of_asked", f"{found.scorer} of asked (95 %)"), "difference", "verdict",
         column("wins", "won:lost:same"), "mean_of_scored", column("scored", kind="text"),
@@ -169,10 +176,7 @@ def _of_scored(part: Slice, side: ModelResult) -> str:
 
 
 def _row(side: ModelResult, difference: Difference | None, found: Comparison) -> dict[str, Any]:
-    interval = side.interval
-    score = "–" if interval is None else mean_text(interval)
-    if interval is not None and interval.low is not None and interval.high is not None:
-        score += f" [{interval.low:.3f}, {interval.high:.3f}]"
+    score = "–" if side.interval is None else _with_bounds(side.interval)
     pair = difference.found if difference is not None else None
     shown = "" if difference is None else shown_text(difference, are_shares=found.are_shares)
     return {
@@ -188,6 +192,22 @@ def _row(side: ModelResult, difference: Difference | None, found: Comparison) ->
         "unanswered": found.unanswered(side),
         "fallbacks": side.fallbacks,
     }
+
+
+def _reference_row(point: ReferencePoint) -> dict[str, Any]:
+    """Return what scores without a model as a line of the same table."""
+    return {
+        "side": reference_name(point),
+        "of_asked": "–" if point.interval is None else _with_bounds(point.interval),
+        "verdict": exceeded_text(point),
+    }
+
+
+def _with_bounds(interval: Interval) -> str:
+    score = mean_text(interval)
+    if interval.low is None or interval.high is None:
+        return score
+    return f"{score} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def _difference(side: ModelResult, difference: Difference | None, found: Comparison) -> str:

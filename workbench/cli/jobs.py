@@ -34,6 +34,7 @@ from workbench.planning.models import GATEWAY_ATTEMPTS
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, restore
+from workbench.wording.references import planned_text
 from workbench.wording.runs import because_text, requests_text
 
 _FAILED_ROUTES = columns(
@@ -91,6 +92,8 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
         waits = f"a call may wait up to {model.timeout_s:g} s (gateway limit × {GATEWAY_ATTEMPTS} tries)"
         echo(f"  {model.model}: {model.to_send} to send, at most {model.max_in_flight} in flight; {waits}")
     print_estimate(planned)
+    for line in planned_text(planned.references):
+        echo(line)
     for words in planned.findable:
         echo(f"alarm: {words}")
     if planned.order != "file" and planned.to_send:

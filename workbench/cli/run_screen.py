@@ -13,6 +13,7 @@ from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.sides import Coverage, least_answered
 from workbench.ledger.run_rows import RunScore
 from workbench.wording.comparisons import not_ranked_words
+from workbench.wording.references import reference_name
 from workbench.wording.runs import broken_text, failures_text, run_verdict, unknown_end_text
 from workbench.wording.scores import mean_text
 
@@ -57,6 +58,18 @@ def _print_scores(found: RunFigures) -> None:
         | {"mean": _rounded(row.mean), "of_asked": None if interval is None else mean_text(interval)}
         | ({"low": _rounded(interval.low), "high": _rounded(interval.high)} if interval else {})
         for row, interval in found.scores
+    ]
+    rows += [
+        {
+            "model": reference_name(one),
+            "scorer": one.scorer,
+            "asked": one.samples,
+            "mean": _rounded(one.mean),
+            "samples": one.samples,
+        }
+        | {"of_asked": None if one.interval is None else mean_text(one.interval), "not_right": 0, "unknown": 0}
+        | ({"low": _rounded(one.interval.low), "high": _rounded(one.interval.high)} if one.interval else {})
+        for one in found.standing.references
     ]
     shown = columns(
         "model", "scorer", column("of_asked", f"{found.provenance.reduce or 'mean'} of asked"),

@@ -20,6 +20,7 @@ from workbench.display.text import count
 from workbench.endings import RunStatus
 from workbench.evaluation.alarms import open_alarms
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now
+from workbench.evaluation.references import reference_objects
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.answer_rows import WholeSample
@@ -149,6 +150,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
         print_json(
             summary.as_object()
             | {"status": status, "scores": score_objects(figures), "gates": [_gate(one) for one in gates]}
+            | {"references": reference_objects(figures.standing.references)}
             | {"broken_scorers": msgspec.to_builtins(figures.broken), "open_alarms": alarm_objects(standing)}
         )
         return

@@ -18,7 +18,7 @@ from workbench.dataset.one_object import object_in, refuse_one_object
 from workbench.dataset.table_rows import delimited_rows, parquet_rows
 from workbench.errors import Fault, InputError, nearest
 from workbench.job.faults import limit_range
-from workbench.job.file import FieldNames
+from workbench.job.file import DatasetTable, FieldNames
 from workbench.job.job import Job
 from workbench.job.request_fields import tools_problems
 from workbench.records import Sample
@@ -67,7 +67,7 @@ def selected_samples(job: Job) -> Iterator[Sample]:
     chosen = _shuffled_choice(job, files)
     first, last = limit_range(job.dataset.limit) if chosen is None else (1, None)
     matching = 0
-    reader, globs = _SampleReader(job.dataset.fields, job.where), IdGlobs(job.dataset.sample_ids)
+    reader, globs = _SampleReader(job.dataset, job.where), IdGlobs(job.dataset.sample_ids)
     for number, sample in enumerate(_samples(job, files, reader)):
         if not globs.match(sample.id):
             continue
@@ -119,7 +119,7 @@ def _shuffled_choice(job: Job, files: list[Path]) -> set[int] | None:
     globs = IdGlobs(job.dataset.sample_ids)
     rows = [
         number
-        for number, sample in enumerate(_samples(job, files, _SampleReader(job.dataset.fields, job.where)))
+        for number, sample in enumerate(_samples(job, files, _SampleReader(job.dataset, job.where)))
         if globs.match(sample.id)
     ]
     random.Random(job.dataset.shuffle_seed).shuffle(rows)  # not for secrets: a repeatable draw
@@ -173,7 +173,7 @@ def samples_in(path: Path, layout: Layout | None = None, rows: Iterator[PlacedRo
     Raises:
         InputError: The file is broken, or holds what cannot be asked.
     """
-    reader = _SampleReader(FieldNames(), lambda *place: ".".join(map(str, place)))
+    reader = _SampleReader(DatasetTable(""), lambda *place: ".".join(map(str, place)))
     for place, columns in in_our_columns(rows or rows_of(path), path, layout):
         yield reader.sample(place, columns)
 
@@ -234,15 +234,22 @@ class _Layout(NamedTuple):
     """By name, in the order of `_NAMES`: a column, which need not be there, or several that make a list."""
     has_input: bool
     rest: tuple[str, ...]
+    used: frozenset[str]
 
 
 class _SampleReader:
-    def __init__(self, fields: FieldNames, where: Callable[..., str]) -> None:
-        self._fields, self._where = fields, where
+    def __init__(self, dataset: DatasetTable, where: Callable[..., str]) -> None:
+        self._fields, self._where = dataset.fields, where
+        fields = dataset.fields
+        self._beside: dict[tuple[str, ...], str] = {
+            ("reference", name): column for name, column in dataset.reference.items()
+        }
+        if dataset.second_target is not None:
+            self._beside["second_target",] = dataset.second_target
         self._mapped = {name: column for name in _NAMES if (column := getattr(fields, name)) is not None}
         self.count = 0
         """Rows that were read."""
-        self._unseen = {
+        self._unseen = set(self._beside.values()) | {
             column for name in ("target", "choices", "tools") for column in _columns(self._mapped.get(name))
         }
         self._known: dict[str, None] = {}
@@ -250,7 +257,7 @@ class _SampleReader:
 
     def sample(self, place: str, columns: dict[str, Any]) -> Sample:
         self.count += 1
-        sources, has_input, others = self._layouts.get(tuple(columns)) or self._lay_out(place, columns)
+        sources, has_input, others, _ = self._layouts.get(tuple(columns)) or self._lay_out(place, columns)
         given, target, choices, name, tools = [
             columns.get(source) if isinstance(source, str) else _collected(columns, source) for source in sources
         ]
@@ -278,7 +285,7 @@ class _SampleReader:
             options.pop()
         for name, option in zip(names, options, strict=False):
             if name not in columns:
-                raise InputError(self._no_column("choices", name, columns, place))
+                raise InputError(self._no_column(("fields", "choices"), name, columns, place))
             if option in (None, ""):
                 problem = f"an empty option before {names[len(options) - 1]!r}, which has a text"
                 raise InputError(Fault(f"{place}: {name}", problem, "only the last options of a row may be empty"))
@@ -290,29 +297,37 @@ class _SampleReader:
         self._unseen -= columns.keys()
         for name, mapped in (("input", self._fields.input), ("id", self._fields.id)):
             if mapped is not None and mapped not in columns:
-                raise InputError(self._no_column(name, mapped, columns, place))
+                raise InputError(self._no_column(("fields", name), mapped, columns, place))
         by_name = dict(zip(_NAMES, _NAMES, strict=True)) | self._mapped
         if self._fields.input is None and "input" not in columns:
             by_name["input"] = "messages"
         sources = tuple(by_name[name] for name in _NAMES)
         used = {column for source in sources for column in _columns(source)}
         has_input = self._fields.input is not None or "input" in columns or "messages" in columns
-        layout = _Layout(sources, has_input, tuple(column for column in columns if column not in used))
+        layout = _Layout(sources, has_input, tuple(column for column in columns if column not in used), frozenset(used))
         if len(self._layouts) >= _MOST_LAYOUTS:
             self._layouts.clear()
         self._layouts[tuple(columns)] = layout
         return layout
 
     def check_columns(self) -> None:
-        """Refuse a mapped column that no row had, of those that were read."""
+        """Refuse a column that is named and that no row had, of those that were read."""
+        for place, column in self._beside.items():
+            if column in self._unseen:
+                raise InputError(self._no_column(place, column, self._known, ""))
+            if any(column in layout.used for layout in self._layouts.values()):
+                problem = f"the column {column!r} is a part of the sample already"
+                raise InputError(
+                    Fault(self._where("dataset", *place), problem, "name one that [dataset.fields] leaves free")
+                )
         for name, mapped in self._mapped.items():
             for column in _columns(mapped):
                 if column in self._unseen:
-                    raise InputError(self._no_column(name, column, self._known, ""))
+                    raise InputError(self._no_column(("fields", name), column, self._known, ""))
 
-    def _no_column(self, name: str, column: str, known: Any, place: str) -> Fault:
+    def _no_column(self, name: tuple[str, ...], column: str, known: Any, place: str) -> Fault:
         there = f"no column {column!r}; the columns are: {', '.join(known)}" if known else "the dataset has no rows"
-        field = self._where("dataset", "fields", name)
+        field = self._where("dataset", *name)
         return Fault(field, f"{place}: {there}" if place else there, nearest(column, known))
 
 

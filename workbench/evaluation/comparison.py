@@ -12,6 +12,7 @@ from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.alarms import Alarm, open_alarms
 from workbench.evaluation.differing import Differing, SomeUnclustered, differing
 from workbench.evaluation.failures import planned_by_side, sides_asked
+from workbench.evaluation.references import ReferencePoint, references_of
 from workbench.evaluation.run_figures import LAST, find_run
 from workbench.evaluation.sides import (
     Difference,
@@ -60,6 +61,8 @@ class Comparison(msgspec.Struct, frozen=True):
     """The share of its answers that must be known of a model that is ranked: the largest of the jobs'."""
     open_alarms: list[Alarm]
     """Of the jobs of the runs."""
+    references: list[ReferencePoint]
+    """What scores without a model on the samples of the newest run."""
 
     def is_ranked(self, side: ModelResult) -> bool:
         """Return whether enough is known of a side to rank it."""
@@ -85,6 +88,7 @@ class ComparisonInput(msgspec.Struct, frozen=True):
     planned: dict[tuple[str, str], int]
     min_answered: float
     open_alarms: list[Alarm]
+    references: list[ReferencePoint]
 
     @property
     def baselines(self) -> list[str]:
@@ -126,10 +130,7 @@ def load_input(reader: Reader, wanted: ComparisonRequest) -> ComparisonInput:
     runs = [reader.only(Provenance, run_id=run_id) for run_id in run_ids]
     settings = sorted(reader.all(RunScorer, run_ids=run_ids), key=lambda row: run_ids.index(row.run_id))
     chosen = _scorer(wanted.scorer, settings, len(run_ids))
-    if wanted.on_fallback not in (None, *ON_FALLBACK):
-        problem = f"{wanted.on_fallback!r} is not one of {' and '.join(ON_FALLBACK)}"
-        raise InputError(Fault("--on-fallback", problem, nearest(str(wanted.on_fallback), ON_FALLBACK)))
-    on_fallback = wanted.on_fallback or ("accept" if runs[0].on_fallback == "accept" else "exclude")
+    on_fallback = _on_fallback(wanted, runs[0])
     there = sides_of(reader, run_ids, chosen, cluster=wanted.cluster, on_fallback=on_fallback)
     _check(wanted, there.sides, run_ids)
     order = {(run.run_id, model): place for run in runs for place, model in enumerate(sides_asked(run))}
@@ -144,17 +145,11 @@ def load_input(reader: Reader, wanted: ComparisonRequest) -> ComparisonInput:
     kept = {*wanted.models, *([wanted.baseline] if wanted.baseline and len(run_ids) == 1 else [])}
     sides = [side for side in there.sides if not wanted.models or side.model in kept]
     standing = [alarm for job in dict.fromkeys(run.job for run in runs) for alarm in open_alarms(reader, job)]
+    compared = Sides(sides, there.samples, there.are_shares)
     unlike: list[Differing] = [
-        *differing(
-            reader, runs, settings, chosen, Sides(sides, there.samples, there.are_shares), on_fallback=on_fallback
-        ),
+        *differing(reader, runs, settings, chosen, compared, on_fallback=on_fallback),
         *_of_clusters(wanted.cluster, sides, there.samples),
     ]
-    keys = {row.sample_key for side in sides for row in there.samples[side.run_id, side.model]}
-    metadata = {
-        row.sample_key: msgspec.json.decode(row.metadata or "{}")
-        for row in reader.all(SampleMetadata, keys=sorted(keys))
-    }
     planned = {
         (run.run_id, model): number
         for run in runs
@@ -162,8 +157,21 @@ def load_input(reader: Reader, wanted: ComparisonRequest) -> ComparisonInput:
             run, {side.model: side.asked for side in there.sides if side.run_id == run.run_id}
         ).items()
     }
+    newest = max(runs, key=lambda run: run.started_at)
+    references = [one for one in references_of(reader, newest, compared, chosen) if one.scorer == chosen]
     return ComparisonInput(
-        chosen, runs, sides, there.samples, metadata, unlike, there.are_shares, on_fallback, planned, least, standing
+        chosen,
+        runs,
+        sides,
+        there.samples,
+        _metadata(reader, sides, there.samples),
+        unlike,
+        there.are_shares,
+        on_fallback,
+        planned,
+        least,
+        standing,
+        references,
     )
 
 
@@ -202,7 +210,7 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
     slices = slices_of(parted) if by is None else sliced_by(by, parted)
     return Comparison(
         material.scorer, material.runs, material.sides, found, material.differing, material.are_shares, material.on_fallback,
-        baseline, slices, material.planned, material.min_answered, material.open_alarms,
+        baseline, slices, material.planned, material.min_answered, material.open_alarms, material.references,
     )  # fmt: skip
 
 
@@ -228,6 +236,20 @@ def _others(material: ComparisonInput, pairs: Pairs) -> list[tuple[ModelResult, 
 def _places(pair: tuple[ModelResult, ModelResult]) -> tuple[tuple[str, str], tuple[str, str]]:
     one, other = pair
     return (one.run_id, one.model), (other.run_id, other.model)
+
+
+def _on_fallback(wanted: ComparisonRequest, first: Provenance) -> str:
+    if wanted.on_fallback not in (None, *ON_FALLBACK):
+        problem = f"{wanted.on_fallback!r} is not one of {' and '.join(ON_FALLBACK)}"
+        raise InputError(Fault("--on-fallback", problem, nearest(str(wanted.on_fallback), ON_FALLBACK)))
+    return wanted.on_fallback or ("accept" if first.on_fallback == "accept" else "exclude")
+
+
+def _metadata(reader: Reader, sides: Sequence[ModelResult], samples: Samples) -> dict[str, dict[str, Any]]:
+    """Return the further columns of what was asked, by sample key."""
+    keys = {row.sample_key for side in sides for row in samples[side.run_id, side.model]}
+    rows = reader.all(SampleMetadata, keys=sorted(keys))
+    return {row.sample_key: msgspec.json.decode(row.metadata or "{}") for row in rows}
 
 
 def _scorer(wanted: str | None, settings: Sequence[RunScorer], runs: int) -> str:

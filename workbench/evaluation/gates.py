@@ -2,10 +2,12 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from workbench.endings import EXIT_CODES, GateVerdict, RunStatus
 from workbench.errors import Fault, InputError
 from workbench.evaluation.alarms import Watch, watches
+from workbench.evaluation.references import references_of
 from workbench.evaluation.run_figures import RunFindings, find_run, run_findings
 from workbench.evaluation.sides import differences, least_answered, sides_of
 from workbench.job.file import PREVIOUS, GatesTable
@@ -17,6 +19,7 @@ from workbench.ledger.gates import (
     MeanFound,
     NoDrop,
     OtherNames,
+    OverConstant,
     OwnNames,
     ShareFound,
     Undecided,
@@ -46,6 +49,7 @@ def gate_findings(
     """
     return [
         *_means(found, gates.min_mean),
+        *_over_constants(reader, found, gates.min_over_constant),
         *_shares(found, items, gates),
         *_drops(reader, found, gates),
         *_steady(reader, found, gates),
@@ -68,6 +72,25 @@ def _means(found: RunFindings, least: dict[str, float]) -> Iterator[GateFinding]
     scored = {row.scorer for row, _ in found.scores}
     for scorer in least.keys() - scored:
         yield GateFinding("min_mean", "cannot tell", Undecided("nothing scored"), scorer)
+
+
+def _over_constants(reader: Reader, found: RunFindings, least: dict[str, float]) -> Iterator[GateFinding]:
+    """Return how far every model is above the best constant answer, on the samples that both have."""
+    for scorer, wanted in least.items():
+        there = sides_of(reader, [found.provenance.run_id], scorer)
+        points = references_of(reader, found.provenance, there, scorer, "constant")
+        constants = [one for one in points if one.scorer == scorer]
+        beside = [(one, constant.constant or "") for constant in constants for one in constant.beside]
+        if not beside:
+            because: Literal["no constant", "nothing scored"] = "nothing scored" if constants else "no constant"
+            yield GateFinding("min_over_constant", "cannot tell", Undecided(because), scorer)
+        for one, constant in beside:
+            value = None if one.found is None else one.found.difference
+            over = OverConstant(constant, wanted, there.are_shares, one.asked, one.unknown, value, one.low, one.high)
+            result: GateVerdict = "cannot tell"
+            if one.low is not None and one.high is not None and not one.is_finished_only:
+                result = "met" if one.low >= wanted else "not met" if one.high < wanted else "cannot tell"
+            yield GateFinding("min_over_constant", result, over, scorer, one.side.model)
 
 
 def _beside(interval: Interval | None, wanted: float) -> tuple[GateVerdict, MeanFound]:

@@ -4,6 +4,7 @@ import itertools
 
 import msgspec
 
+from workbench.evaluation.references import ReferencePoint, floor_of, references_of
 from workbench.evaluation.sides import Difference, ModelResult, differences, least_answered, sides_of
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
@@ -28,6 +29,14 @@ class Ranking(msgspec.Struct, frozen=True):
     """Every other model of which something is known beside the first leading one, the nearest first, adjusted for all pairs of
     the run."""
 
+    references: list[ReferencePoint] = []
+    """What scores without a model, by every scorer; tested beside the models by this one."""
+
+    @property
+    def floor(self) -> ReferencePoint | None:
+        """The reference point that no model is shown to be better than; see `floor_of`."""
+        return floor_of(self.references)
+
     @property
     def unranked(self) -> list[ModelResult]:
         """The models of which too little is known to rank them."""
@@ -44,8 +53,9 @@ def standing(reader: Reader, run: Provenance) -> Ranking:
     there = sides_of(reader, [run.run_id], scorer or "")
     least = least_answered([run])
     known = [side for side in there.sides if side.interval is not None]
+    references = references_of(reader, run, there, scorer)
     if scorer is None or not known:
-        return Ranking(scorer, there.sides, there.are_shares, least)
+        return Ranking(scorer, there.sides, there.are_shares, least, references=references)
     ranked = [side for side in known if side.coverage.is_enough(least)]
     means = {side.model: side.interval for side in ranked if side.interval is not None}
     ranked.sort(key=lambda side: [-end for end in _ends(means[side.model])])
@@ -62,7 +72,7 @@ def standing(reader: Reader, run: Provenance) -> Ranking:
         if best is not None and (side is first or (best.is_whole and _ends(means[side.model]) == _ends(best)))
     )
     unknown = [side for side in there.sides if side.interval is None]
-    return Ranking(scorer, [*ordered, *unknown], there.are_shares, least, leading, means, beside)
+    return Ranking(scorer, [*ordered, *unknown], there.are_shares, least, leading, means, beside, references)
 
 
 def _ends(found: Interval) -> tuple[float, float]:

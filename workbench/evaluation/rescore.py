@@ -2,18 +2,22 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 import msgspec
 
-from workbench.ledger.entries import newer_than, score_entry
+from workbench.job.file import DatasetTable
+from workbench.ledger.entries import ReferenceScored, newer_than, score_entry
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import AnsweringRun, CurrentScore, ScorableAnswer
+from workbench.ledger.score_rows import ReferenceRow
 from workbench.ledger.store import Ledger
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.records import Sample, Score, ToolCall
 from workbench.scoring.given import Given
+from workbench.scoring.reference import MOST_SAMPLES, ReferenceScores, reference_scores
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import score
 
@@ -22,12 +26,15 @@ _BYTES_AT_ONCE = 2**24  # of answers: so that a few long ones do not fill the me
 _ANSWERS_A_FILE = 20_000
 
 
-def rescore(ledger: Ledger, run_id: str, scorers: Sequence[Scorer]) -> tuple[int, Ingested]:
-    """Score every answer of a run, for the first time or again, and keep what is new or different.
+def rescore(
+    ledger: Ledger, run_id: str, scorers: Sequence[Scorer], dataset: DatasetTable | None = None
+) -> tuple[int, Ingested]:
+    """Score every answer of a run, and what is known without a model, for the first time or again; keep what is new or different.
 
     Args:
         ledger: Holds the answers.
         scorers: By which scorers.
+        dataset: Of the job, whose columns are reference points too.
 
     Returns:
         How many scores were written, and how the ingest went.
@@ -49,8 +56,11 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[Scorer]) -> tuple[int
             for old in before
         }
         recorded_at = newer_than(old.recorded_at for old in before)
+        samples: dict[str, Sample] = {}
         for count, answer in enumerate(scorable_answers(reader, run_id)):
             sample = _sample_of(answer)
+            if len(samples) < MOST_SAMPLES:
+                samples.setdefault(answer.sample_key, sample)
             for scorer, name in configured:
                 if scorer.asks_a_model and (answer.request_key, *name) in known:
                     continue
@@ -62,7 +72,49 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[Scorer]) -> tuple[int
                 journal.flush()
             if count % _ANSWERS_A_FILE == _ANSWERS_A_FILE - 1:
                 journal.rotate()  # the ingest takes a file at a time
-    return written, ingest(ledger, whole=journal.whole) if written else Ingested()
+        known_before = reader.all(ReferenceRow, run_ids=[run_id])
+        references = list(_references(run_id, samples, scorers, dataset, known_before))
+        for entry in references:
+            journal.append(entry)
+    return written, ingest(ledger, whole=journal.whole) if written or references else Ingested()
+
+
+def _references(
+    run_id: str,
+    samples: dict[str, Sample],
+    scorers: Sequence[Scorer],
+    dataset: DatasetTable | None,
+    before: Sequence[ReferenceRow],
+) -> Iterator[ReferenceScored]:
+    """Return what scores without a model, of the scorers for which that is not what the ledger has."""
+    now = newer_than(old.recorded_at for old in before)
+    columns, people = ({}, None) if dataset is None else (dataset.reference, dataset.second_target)
+    for scorer in scorers:
+        found = [_entry(run_id, now, scorer, one) for one in reference_scores(samples, scorer, columns, people)]
+        held = [
+            ReferenceScored(
+                run_id,
+                now,
+                row.scorer,
+                row.reference,
+                row.column_name,
+                row.sample_keys,
+                row.sample_values,
+                row.constant,
+            )
+            for row in before
+            if row.scorer == scorer.named
+        ]
+        if {(one.reference, one.column_name): one for one in found} != {
+            (one.reference, one.column_name): one for one in held
+        }:
+            yield from found
+
+
+def _entry(run_id: str, now: datetime, scorer: Scorer, found: ReferenceScores) -> ReferenceScored:
+    keys = sorted(found.values)  # the same however the samples were read
+    values = [found.values[key] for key in keys]
+    return ReferenceScored(run_id, now, scorer.named, found.reference, found.column, keys, values, found.answer)
 
 
 def scorable_answers(reader: Reader, run_id: str) -> Iterator[ScorableAnswer]:

@@ -299,19 +299,22 @@ Pairs = Sequence[tuple[ModelResult, ModelResult]]
 """Sides, each with its baseline."""
 
 
-def differences(pairs: Pairs, samples: Samples, *, are_shares: bool, family: Pairs = ()) -> list[Difference]:
+def differences(
+    pairs: Pairs, samples: Samples, *, are_shares: bool, family: Pairs = (), reaches: bool = True
+) -> list[Difference]:
     """Return each side beside its baseline, tested on the samples that both were asked.
 
     Args:
         samples: Of the sides.
         are_shares: Whether all scores are from 0 to 1: then no difference is beyond 1.
         family: Further pairs that could be looked at as well: p-values are adjusted for them too.
+        reaches: Whether it is wanted what each could have shown, which takes most of the time.
     """
-    return differences_within(pairs, [samples], are_shares=are_shares, family=family)[0]
+    return differences_within(pairs, [samples], are_shares=are_shares, family=family, reaches=reaches)[0]
 
 
 def differences_within(
-    pairs: Pairs, parts: Sequence[Samples], *, are_shares: bool, family: Pairs = ()
+    pairs: Pairs, parts: Sequence[Samples], *, are_shares: bool, family: Pairs = (), reaches: bool = True
 ) -> list[list[Difference]]:
     """Return each side beside its baseline within each part of the samples; p-values are adjusted for all pairs and parts.
 
@@ -319,6 +322,7 @@ def differences_within(
         parts: Of the sides' samples.
         are_shares: Whether all scores are from 0 to 1.
         family: Further pairs that could be looked at as well.
+        reaches: Whether it is wanted what each could have shown.
     """
     every, beside = [*pairs, *family], []
     for part in parts:
@@ -333,7 +337,10 @@ def differences_within(
     alone = LEVEL / max(sum(p_value is not None for p_value in adjusted), 1)
     tests = list(map(_Tests, tested, adjusted, finished, scored, only_scored, itertools.repeat(alone)))
     return [
-        [beside[n].difference(tests[n], are_shares=are_shares) for n in range(first, first + len(pairs))]
+        [
+            beside[n].difference(tests[n], are_shares=are_shares, reaches=reaches)
+            for n in range(first, first + len(pairs))
+        ]
         for first in (place * len(every) for place in range(len(parts)))
     ]
 
@@ -420,12 +427,13 @@ class _Beside:
         scored = [one for one in self._known if not one.one.not_right and not one.other.not_right]
         return _paired([one.one.value for one in scored], [one.other.value for one in scored], scored)
 
-    def difference(self, tests: _Tests, *, are_shares: bool) -> Difference:
+    def difference(self, tests: _Tests, *, are_shares: bool, reaches: bool) -> Difference:
         """Return what is said of the two."""
         found, p_value = tests.found, tests.found.p_value
         bounds = reach = None
         if p_value is not None and tests.adjusted_p is not None:
-            bounds, reach = found.interval(level_shown(p_value, tests.adjusted_p)), found.detectable(tests.alone)
+            bounds = found.interval(level_shown(p_value, tests.adjusted_p))
+            reach = found.detectable(tests.alone) if reaches else None
         if bounds is not None and are_shares:
             bounds = max(bounds[0], -1.0), min(bounds[1], 1.0)
         if reach is not None and are_shares and reach > 1:  # no difference is as large

@@ -135,7 +135,9 @@ def _gate_faults(job: JobFile) -> list[Problem]:
         return []
     known = [scorer.named for scorer in job.scorers]
     named: list[tuple[tuple[str, ...], str]] = [
-        (("gates", table, name), name) for table in ("min_mean", "max_drop") for name in getattr(gates, table)
+        (("gates", table, name), name)
+        for table in ("min_mean", "min_over_constant", "max_drop")
+        for name in getattr(gates, table)
     ]
     named += [(("gates", "steady"), name) for name in gates.steady]
     found = [

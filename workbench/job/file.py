@@ -55,6 +55,10 @@ class DatasetTable(TomlTable, frozen=True):
     """What the rows are, such as "gsm8k", "bfcl" or "plain"; detected from the first row where `fields` is not given."""
     fields: FieldNames = FieldNames()
     """Which columns hold input, target, choices, id and tools."""
+    second_target: str | None = None
+    """The column of a second annotator: what it scores as an answer is what people reach."""
+    reference: dict[str, str] = {}
+    """Name -> a column with answers, such as those of the system in use: scored beside the models, without a call."""
     limit: int | str | None = None
     """The first so many rows, or a range such as "10-20"."""
     sample_ids: list[str] = []
@@ -206,6 +210,8 @@ class GatesTable(TomlTable, frozen=True):
 
     min_mean: dict[str, float] = {}
     """Scorer -> the mean over all asked that each model must reach, by its 95 % interval; one in forty fails by chance."""
+    min_over_constant: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
+    """Scorer -> how far each model must score above the best constant answer, by a paired test at 5 % for all models."""
     max_drop: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
     """Scorer -> how far a model may score below the baseline on the samples of both, by a paired test at 5 % for all models."""
     baseline: str = PREVIOUS

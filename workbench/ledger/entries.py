@@ -249,6 +249,21 @@ class GateDecided(Entry, frozen=True, tag="gate"):
     """JSON; see `gates`."""
 
 
+class ReferenceScored(Entry, frozen=True, tag="reference"):
+    """What one reference point scores on the samples of a run."""
+
+    table = "reference_scores"
+
+    run_id: str
+    recorded_at: datetime
+    scorer: str
+    reference: str
+    column_name: str
+    sample_keys: list[str]
+    sample_values: list[float]
+    constant: str | None = None
+
+
 class SampleInvalidated(Entry, frozen=True, tag="invalid"):
     """A sample of a run is taken out of its scores, or put back."""
 
@@ -310,8 +325,8 @@ _OF_COMPLETION = tuple(
 )
 _attempt_values, _completion_values = attrgetter(*_OF_ATTEMPT), attrgetter(*_OF_COMPLETION)
 KINDS = (
-    RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored, GateDecided, SampleInvalidated,
-    ChangeAccepted, SampleUnsent, ReadingTaken,
+    RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored, ReferenceScored, GateDecided,
+    SampleInvalidated, ChangeAccepted, SampleUnsent, ReadingTaken,
 )  # fmt: skip
 KIND_NAMES = frozenset(str(kind.__struct_config__.tag) for kind in KINDS)
 
@@ -397,8 +412,8 @@ def _duckdb_type(hint: Any) -> str:
     if origin is dict:
         return "MAP(VARCHAR, VARCHAR)"
     if origin is list:
-        texts = typing.get_args(hint) == (str,)
-        return "VARCHAR[]" if texts else "STRUCT(name VARCHAR, arguments VARCHAR, id VARCHAR)[]"
+        of = {str: "VARCHAR[]", float: "DOUBLE[]"}
+        return of.get(typing.get_args(hint)[0], "STRUCT(name VARCHAR, arguments VARCHAR, id VARCHAR)[]")
     if origin is Literal:
         return "VARCHAR"
     return {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", datetime: "TIMESTAMP"}[hint]

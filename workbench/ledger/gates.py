@@ -63,6 +63,21 @@ class DifferenceFound(_Evidence, frozen=True, tag="difference"):
     high: float | None = None
 
 
+class OverConstant(_Evidence, frozen=True, tag="over constant"):
+    """How far a model scores above the best constant answer, beside how far it must."""
+
+    constant: str
+    wanted: float
+    are_shares: bool
+    asked: int
+    unknown: int
+    difference: float | None = None
+    """None: nothing is known of the model."""
+    low: float | None = None
+    """Of its interval, whatever is unknown; None: there is none."""
+    high: float | None = None
+
+
 class NoDrop(_Evidence, frozen=True, tag="no drop"):
     """No model has become worse by a scorer."""
 
@@ -96,8 +111,8 @@ class Undecided(_Evidence, frozen=True, tag="undecided"):
     """Why a gate cannot tell."""
 
     because: Literal[
-        "nothing scored", "no earlier run", "not in the baseline", "not the newest", "too few known", "too few shared",
-        "less at the worst",
+        "nothing scored", "no constant", "no earlier run", "not in the baseline", "not the newest", "too few known",
+        "too few shared", "less at the worst",
     ]  # fmt: skip
     named: str = ""
     """The job without an earlier run; the baseline that did not ask the model."""
@@ -106,7 +121,9 @@ class Undecided(_Evidence, frozen=True, tag="undecided"):
     wanted: int = 0
 
 
-Evidence = MeanFound | ShareFound | OwnNames | OtherNames | DifferenceFound | NoDrop | DropFound | Undecided
+Evidence = (
+    MeanFound | OverConstant | ShareFound | OwnNames | OtherNames | DifferenceFound | NoDrop | DropFound | Undecided
+)
 
 
 class GateFinding(msgspec.Struct, frozen=True):

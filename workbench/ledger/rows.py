@@ -185,6 +185,7 @@ class ScorableAnswer(QueryRow, frozen=True):
 
     request_key: str
     sample_id: str
+    sample_key: str
     outcome: str
     scorable: bool
     answer: str | None

@@ -114,6 +114,21 @@ class SideSample(QueryRow, frozen=True):
     cluster: str | None
 
 
+class ReferenceRow(QueryRow, frozen=True):
+    """What one reference point scores on the samples of a run; see `scoring.reference`."""
+
+    query = "recorded_references"
+
+    run_id: str
+    recorded_at: datetime
+    scorer: str
+    reference: str
+    column_name: str
+    constant: str | None
+    sample_keys: list[str]
+    sample_values: list[float]
+
+
 class UnsentKey(QueryRow, frozen=True):
     """A sample that a run was to ask and sent to no model."""
 

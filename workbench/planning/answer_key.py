@@ -4,31 +4,24 @@ that they take for wrong.
 
 import contextlib
 import itertools
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import msgspec
 
 from workbench.dataset.samples import selected_samples
 from workbench.job.job import Job
 from workbench.job.prompt import prompts_of
 from workbench.local_platform.answer_key import AnswerKeyFile, Entry, KeyedAnswer
 from workbench.records import Sample, ToolCall
-from workbench.scoring.choice import right_letters
 from workbench.scoring.custom import Custom
 from workbench.scoring.given import Given
-from workbench.scoring.scorer import CannotJudgeError, Scorer
+from workbench.scoring.right_answers import right_answers
+from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import score
-from workbench.scoring.targets import targets_of
-from workbench.scoring.tool_call import CalledTool
-from workbench.scoring.tool_calls import AcceptedCall, CalledTools
 
 TOGETHER, MORE = 64, 8
 """How many questions look for a wrong answer among each other's right ones, and how many others suffice beside them."""
 _MOST_TRIES = 16
-_SHAPES = ("{}", "The answer is {}.", "Answer: {}", "ANSWER: {}")
 _WORDS = "First the question is read with care."
 
 
@@ -84,7 +77,7 @@ class AnswerKeyWriter:
         """Return the first of the shapes of a target that all scorers take for right, or else the one that they like best."""
         best: tuple[float, KeyedAnswer] | None = None
         try:
-            for keyed in _answers(sample, self._scorers):
+            for keyed in map(_keyed, right_answers(sample, self._scorers)):
                 worth = self._worth(keyed, sample)
                 if worth is None or worth == 1.0:
                     return keyed
@@ -134,68 +127,6 @@ def write_answers(path: Path, job: Job) -> None:
             before = block[:MORE]
 
 
-def _answers(sample: Sample, scorers: tuple[Scorer, ...]) -> Iterator[KeyedAnswer]:
-    """Return what may be right for a sample, the plainest first."""
-    if sample.target is None:
-        return
-    for scorer in scorers:
-        if calls := _calls(scorer, sample):
-            yield KeyedAnswer(None, calls)
-    targets = list(_checked(sample.target)) or [sample.target]
-    for target in targets:
-        for text in _texts(msgspec.structs.replace(sample, target=target)):
-            yield from (KeyedAnswer(shape.format(text)) for shape in _SHAPES)
-        yield KeyedAnswer(json.dumps(target, ensure_ascii=False, default=str))
-
-
-def _texts(sample: Sample) -> Iterator[str]:
-    """Return a target as text: as it stands, its letter among options, and all that are accepted in one line."""
-    texts = targets_of(sample) if not isinstance(sample.target, dict) else []
-    yield from texts[:1]
-    if sample.choices and texts:
-        try:
-            letters = right_letters(sample)
-        except CannotJudgeError:
-            return
-        yield letters[0]
-        yield ", ".join(letters)
-    elif len(texts) > 1:
-        yield ", ".join(texts)
-
-
-def _checked(target: Any) -> Iterator[Any]:
-    """Return the targets within one that says itself how it is scored."""
-    for entry in target if isinstance(target, list | tuple) else [target]:
-        if isinstance(entry, dict) and "scorer" in entry and entry.get("target") is not None:
-            yield entry["target"]
-
-
-def _calls(scorer: Scorer, sample: Sample) -> tuple[tuple[str, str], ...]:
-    """Return the tool calls that a scorer wants of a sample; none where it looks at something else."""
-    try:
-        if isinstance(scorer, CalledTool):
-            wanted = scorer.target_of(sample)
-            return ((wanted.name, json.dumps(wanted.arguments, ensure_ascii=False)),)
-        if isinstance(scorer, CalledTools):
-            return tuple((call.name, json.dumps(_first_accepted(call))) for call in scorer.target_of(sample))
-    except CannotJudgeError:
-        pass
-    return ()
-
-
-def _first_accepted(call: AcceptedCall) -> dict[str, Any]:
-    """Of every parameter that may not be left out the first value that is accepted."""
-    if not call.nested_lists_are_alternatives:
-        return {name: values[0] for name, values in call.accepted.items()}
-    return {name: _plain(values[0]) for name, values in call.accepted.items() if values and "" not in values}
-
-
-def _plain(value: Any) -> Any:
-    """Return an accepted value; an object in it has lists of values as well."""
-    if not isinstance(value, dict):
-        return value
-    return {
-        name: _plain(inner[0] if isinstance(inner, list) and inner else inner)
-        for name, inner in value.items()
-        if not (isinstance(inner, list) and "" in inner)
-    }
+def _keyed(given: Given) -> KeyedAnswer:
+    calls = tuple((call.name, call.arguments) for call in given.calls)
+    return KeyedAnswer(None if calls else given.text, calls)

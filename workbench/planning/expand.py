@@ -229,9 +229,13 @@ class Plan:
     def _question(self, sample: int) -> Question:
         variants = len(self.job.variants)
         entries = [self._decoder.decode(self._spool[sample * variants + number]) for number in range(variants)]
-        content = msgspec.json.decode(entries[0].sample, type=_Content)
-        found = Sample(entries[0].sample_id, *msgspec.structs.astuple(content))
-        return Question(found, [msgspec.json.decode(entry.messages) for entry in entries])
+        return Question(self.sample(sample), [msgspec.json.decode(entry.messages) for entry in entries])
+
+    def sample(self, number: int) -> Sample:
+        """Read one sample back from disk."""
+        entry = self._decoder.decode(self._spool[number * len(self.job.variants)])
+        content = msgspec.json.decode(entry.sample, type=_Content)
+        return Sample(entry.sample_id, *msgspec.structs.astuple(content))
 
     def _fields(self, model: PlannedModel, variant: Variant, number: int) -> dict[str, Any]:
         fields = model.fields | variant.fields

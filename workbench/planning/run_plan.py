@@ -8,6 +8,7 @@ import msgspec
 from workbench.planning.estimate import RunEstimate
 from workbench.planning.expand import Plan
 from workbench.planning.lint import Finding
+from workbench.planning.references import PlannedReference
 
 
 class ModelPlan(msgspec.Struct, frozen=True):
@@ -79,6 +80,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What it draws of the allowance, and leaves of it; None where that was not worked out."""
     findable: tuple[str, ...] = ()
     """How large a drop of a watched score must be to be found within three runs, by model."""
+    references: tuple[PlannedReference, ...] = ()
+    """What scores without a model, by scorer."""
     settings: tuple[str, ...]
     """The settings files that were read."""
     requests: tuple[dict[str, Any], ...]

@@ -16,6 +16,7 @@ from workbench.evaluation.comparison import (
     compare_sides,
     load_input,
 )
+from workbench.evaluation.references import floor_of
 from workbench.evaluation.sides import why_unscored
 from workbench.evaluation.slices import Slice
 from workbench.ledger.score_rows import SideSample
@@ -26,6 +27,7 @@ from workbench.report.compare_samples import compared_samples
 from workbench.report.compare_texts import texts_by_place
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.wording.comparisons import side_name, warnings
+from workbench.wording.references import exceeded_text, floor_text, reference_name
 from workbench.wording.scores import mean_text
 
 MOST_BASELINES = 6
@@ -85,6 +87,9 @@ def compare_page(
         "index": packed_json({"texts": texts} | samples.index),
         "warnings": warnings(found),
         "mean_text": mean_text,
+        "floor": floor_text(floor_of(found.references)),
+        "reference_name": reference_name,
+        "exceeded_text": exceeded_text,
     }
     kind = "compare.single" if is_single else "compare"
     name = f"{_name([run.run_id for run in runs])}.{kind}.html"

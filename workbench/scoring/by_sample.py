@@ -41,6 +41,7 @@ class BySample(Scorer, frozen=True, tag="by_sample"):
     """Score 1 only when every check is right, else 0; by default their mean."""
 
     needs_text: ClassVar[bool] = False
+    by_target: ClassVar[bool] = False
 
     def target_of(self, sample: Sample) -> list[Judging]:
         """Return the sample's checks, each with what is right by it."""

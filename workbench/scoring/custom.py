@@ -36,6 +36,7 @@ class Custom(Scorer, frozen=True, tag="custom"):
     """Where it is: "package.module:name", or "file.py:name" with the file beside the job."""
 
     needs_text: ClassVar[bool] = False
+    by_target: ClassVar[bool] = False
 
     def target_of(self, sample: Sample) -> Sample:
         """Return the whole sample: what is right is for the function to say."""

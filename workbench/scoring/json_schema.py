@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
 
@@ -37,6 +37,8 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
     """A JSON file that holds it."""
     alone: bool = False
     """Whether the answer must be nothing but JSON; else an object among words counts."""
+
+    by_target: ClassVar[bool] = False
 
     def target_of(self, sample: Sample) -> dict[str, Any]:
         """Return the schema that counts for a sample."""

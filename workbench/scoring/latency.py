@@ -16,6 +16,7 @@ class Latency(Scorer, frozen=True, tag="latency"):
     """How long it may take."""
 
     needs_text: ClassVar[bool] = False
+    by_target: ClassVar[bool] = False
 
     def target_of(self, sample: Sample) -> None:
         """Nothing: no sample says how long its answer may take."""

@@ -1,7 +1,7 @@
 """`length`: the answer is neither too short nor too long."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -19,6 +19,8 @@ class Length(Scorer, frozen=True, tag="length"):
     """The most it may have."""
     unit: Literal["characters", "words", "lines"] = "characters"
     """What is counted."""
+
+    by_target: ClassVar[bool] = False
 
     def target_of(self, sample: Sample) -> None:
         """Nothing: the bounds are the scorer's."""

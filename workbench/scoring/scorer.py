@@ -39,6 +39,9 @@ class Scorer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     needs_text: ClassVar[bool] = True
     """Whether an answer without text is left unscored."""
+    by_target: ClassVar[bool] = True
+    """Whether it compares with targets of one kind, so that what says one of them scores without a model. Not a function of the
+    job's own, which may take its time."""
     asks_a_model: ClassVar[bool] = False
     """Whether its scores come from requests of their own, so that scoring again must not replace them."""
 

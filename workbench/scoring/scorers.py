@@ -36,6 +36,16 @@ def score(scorer: Scorer, answer: Given, sample: Sample) -> Score:
         return Score(None, _storable(f"{NOTHING_TO_JUDGE_BY}{error}"))
     except Exception as error:
         return Score(None, _storable(f"{FAILED}{type(error).__name__}: {error}"))
+    return judged(scorer, answer, wanted)
+
+
+def judged(scorer: Scorer, answer: Given, wanted: Any) -> Score:
+    """Judge one answer that is not a refusal, as `score` does.
+
+    Args:
+        wanted: What the scorer's `target_of` says of the sample.
+    """
+    ends = scorer.ends
     if scorer.needs_text and not answer.text.strip():
         return Score(None, NO_TEXT)
     found = _score(scorer, answer, wanted)

@@ -16,6 +16,7 @@ class ServedModel(Scorer, frozen=True, tag="served_model"):
     """Names or globs, such as "lab/*"; by default the model that was asked."""
 
     needs_text: ClassVar[bool] = False
+    by_target: ClassVar[bool] = False
 
     def target_of(self, sample: Sample) -> None:
         """Nothing: the names are the scorer's."""

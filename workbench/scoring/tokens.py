@@ -18,6 +18,7 @@ class Tokens(Scorer, frozen=True, tag="tokens"):
     """The answer's own, with its reasoning, or those of the prompt as well."""
 
     needs_text: ClassVar[bool] = False
+    by_target: ClassVar[bool] = False
 
     def target_of(self, sample: Sample) -> None:
         """Nothing: the bound is the scorer's."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from workbench.display.text import exact_percent, percent, plural
+from workbench.display.text import clipped, exact_percent, percent, plural
 from workbench.endings import GateResult
 from workbench.ledger.gates import (
     DifferenceFound,
@@ -11,6 +11,7 @@ from workbench.ledger.gates import (
     MeanFound,
     NoDrop,
     OtherNames,
+    OverConstant,
     OwnNames,
     ShareFound,
     Undecided,
@@ -20,31 +21,26 @@ from workbench.ledger.run_rows import RunGate
 from workbench.wording.changes import assumes_text, drop_text, drop_what
 from workbench.wording.scores import bounds_text, range_text, signed, size, unit
 
+_SHOWN_CHARS = 40
+
 
 def gate_text(found: GateFinding) -> str:
     """Return what a gate says."""
     match found.evidence:
         case MeanFound():
-            says = _mean(found.evidence)
-            return f"{found.model} scores {says} by “{found.scorer}”; at least {found.evidence.wanted:g} is wanted"
+            return _mean(found, found.evidence)
         case ShareFound():
             return _share(found.gate, found.evidence)
         case OwnNames():
             return "every answer is of the model that was asked, as far as names tell"
-        case OtherNames() as of:
-            which = "another model" if of.identity == "fallback" else "a name that is not the route's"
-            from_ = "of" if of.identity == "fallback" else "under"
-            return f"{of.part} of {plural(of.whole, 'answer')} of {found.model} are {from_} {which}"
+        case OtherNames():
+            return _other_names(found, found.evidence)
         case DifferenceFound():
             return _difference(found, found.evidence)
-        case NoDrop() as of:
-            over, rate = plural(of.occasions, "occasion"), exact_percent(of.false_alarm_rate)
-            return f"no model has become worse by “{found.scorer}” over {over} (false alarms: {rate})"
-        case DropFound() as of:
-            if found.result == "open":
-                return drop_text(str(found.model), found.scorer, of)
-            what = f"{drop_what(str(found.model), found.scorer, of)} ({plural(of.samples, 'sample')})"
-            return "; ".join(filter(None, (what, assumes_text(of))))
+        case OverConstant():
+            return _over_constant(found, found.evidence)
+        case NoDrop() | DropFound():
+            return _drop(found, found.evidence)
         case Undecided():
             return _undecided(found, found.evidence)
 
@@ -70,7 +66,27 @@ def failed_text(findings: Sequence[GateFinding]) -> str:
     return first if len(failed) == 1 else f"{first} (and {plural(len(failed) - 1, 'more gate')} {ended})"
 
 
-def _mean(of: MeanFound) -> str:
+def _drop(found: GateFinding, of: NoDrop | DropFound) -> str:
+    if isinstance(of, NoDrop):
+        over, rate = plural(of.occasions, "occasion"), exact_percent(of.false_alarm_rate)
+        return f"no model has become worse by “{found.scorer}” over {over} (false alarms: {rate})"
+    if found.result == "open":
+        return drop_text(str(found.model), found.scorer, of)
+    what = f"{drop_what(str(found.model), found.scorer, of)} ({plural(of.samples, 'sample')})"
+    return "; ".join(filter(None, (what, assumes_text(of))))
+
+
+def _mean(found: GateFinding, of: MeanFound) -> str:
+    return f"{found.model} scores {_scored(of)} by “{found.scorer}”; at least {of.wanted:g} is wanted"
+
+
+def _other_names(found: GateFinding, of: OtherNames) -> str:
+    which = "another model" if of.identity == "fallback" else "a name that is not the route's"
+    from_ = "of" if of.identity == "fallback" else "under"
+    return f"{of.part} of {plural(of.whole, 'answer')} of {found.model} are {from_} {which}"
+
+
+def _scored(of: MeanFound) -> str:
     if of.mean is None:
         return "nothing"
     if of.at_worst is None:
@@ -104,11 +120,24 @@ def _difference(found: GateFinding, of: DifferenceFound) -> str:
     return says + (f"; {of.unknown} of {of.asked} samples are unknown" if of.unknown else "")
 
 
+def _over_constant(found: GateFinding, of: OverConstant) -> str:
+    constant = f"the constant “{clipped(of.constant, _SHOWN_CHARS)}”"
+    if of.difference is None:
+        return f"nothing is known of {found.model} beside {constant} by “{found.scorer}”"
+    above = f"{signed(of.difference, are_shares=of.are_shares)}{unit(are_shares=of.are_shares)}"
+    bounds = bounds_text(of.low, of.high, are_shares=of.are_shares)
+    says = f"{found.model} differs from {constant} by {above} {bounds} by “{found.scorer}”"
+    says += f"; at least {size(of.wanted, are_shares=of.are_shares)} above is wanted"
+    return says + (f"; {of.unknown} of {of.asked} samples are unknown" if of.unknown else "")
+
+
 def _undecided(found: GateFinding, of: Undecided) -> str:
     model, by = found.model, f"by “{found.scorer}”"
     match of.because:
         case "nothing scored":
             return f"nothing is scored {by}"
+        case "no constant":
+            return f"no constant answer is scored {by}: it compares with no target, or there are too few"
         case "no earlier run":
             return f"no earlier run of {of.named!r} is complete, so there is nothing to compare with"
         case "not in the baseline":

@@ -18,6 +18,7 @@ from workbench.outcomes import EFFECTS, Outcome
 from workbench.scoring.scorers import FAILED
 from workbench.settings.endpoint import LOCAL
 from workbench.wording.comparisons import not_ranked_words, shown_text
+from workbench.wording.references import floor_text
 from workbench.wording.routes import unconfirmed_text
 from workbench.wording.scores import interval_text, mean_text, score_text, signed, size
 
@@ -28,7 +29,8 @@ _NOTED = 0.05  # of a model's requests; less is in the table
 
 def run_verdict(figures: RunFigures) -> str:
     """Return the run in a few sentences, with their numbers."""
-    return " ".join(filter(None, (leader(figures.standing), coverage(figures) or worst_failure(figures))))
+    found = figures.standing
+    return " ".join(filter(None, (floor_text(found.floor), leader(found), coverage(figures) or worst_failure(figures))))
 
 
 def leader(found: Ranking) -> str:

@@ -69,7 +69,7 @@ def test_a_struct_is_its_query(ledger: Ledger, kind: type[QueryRow]) -> None:
 
 def test_every_query_has_a_struct_but_those_that_are_read_in_columns() -> None:
     queries = {path.stem for path in (Path(workbench.__file__).parent / "ledger" / "sql" / "queries").iterdir()}
-    in_columns = {"calls", "tags", "tool_calls", "usage"}
+    in_columns = {"calls", "references", "tags", "tool_calls", "usage"}
     assert queries - {kind.query for kind in KINDS} == in_columns | {"accepted_per_request"}  # which tests ask
 
 

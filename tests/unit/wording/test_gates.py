@@ -13,6 +13,7 @@ from workbench.ledger.gates import (
     MeanFound,
     NoDrop,
     OtherNames,
+    OverConstant,
     OwnNames,
     ShareFound,
     Undecided,
@@ -59,6 +60,15 @@ FOUND = [
     (
         GateFinding("max_drop", "cannot tell", DifferenceFound("r1", 0.02, True, 0, 0), "numeric", "m"),
         "m shares no sample with run r1 of which both scores are known",
+    ),
+    (
+        GateFinding("min_over_constant", "not met", OverConstant("4.5", 0.05, True, 60, 2, -0.1, -0.15, -0.05), "numeric", "m"),
+        "m differs from the constant “4.5” by −10.0 points [−15.0, −5.0] by “numeric”; at least 5.0 points above is wanted; "
+        "2 of 60 samples are unknown",
+    ),
+    (
+        GateFinding("min_over_constant", "cannot tell", OverConstant("4.5", 0.05, True, 0, 0), "numeric", "m"),
+        "nothing is known of m beside the constant “4.5” by “numeric”",
     ),
     (
         GateFinding("steady", "met", NoDrop(12, 0.01), "numeric"),
@@ -115,5 +125,5 @@ def test_a_gate_of_an_earlier_version_reads_as_it_is() -> None:
 
 def test_the_reason_of_a_run_names_the_first_gate_and_counts_the_others() -> None:
     findings = [found for found, _ in FOUND]
-    assert failed_text(findings) == f"{FOUND[0][1]} (and 3 more gates failed)"
+    assert failed_text(findings) == f"{FOUND[0][1]} (and 4 more gates failed)"
     assert failed_text([FOUND[1][0], FOUND[4][0]]) == FOUND[1][1]

@@ -10,6 +10,7 @@ UNION ALL SELECT 'attempts' AS name, bit_xor(hash(held)) AS digest FROM attempts
 UNION ALL SELECT 'responses' AS name, bit_xor(hash(held)) AS digest FROM responses AS held
 UNION ALL SELECT 'tool_calls' AS name, bit_xor(hash(held)) AS digest FROM tool_calls AS held
 UNION ALL SELECT 'scores' AS name, bit_xor(hash(held)) AS digest FROM scores AS held
+UNION ALL SELECT 'reference_scores' AS name, bit_xor(hash(held)) AS digest FROM reference_scores AS held
 UNION ALL SELECT 'paces' AS name, bit_xor(hash(held)) AS digest FROM paces AS held
 UNION ALL SELECT 'gates' AS name, bit_xor(hash(held)) AS digest FROM gates AS held
 UNION ALL SELECT 'invalidations' AS name, bit_xor(hash(held)) AS digest FROM invalidations AS held

@@ -13,6 +13,7 @@ held (kind, rows) AS (
     UNION ALL SELECT 'answer', count(*) FROM attempts
     UNION ALL SELECT 'reuse', count(*) FROM run_items WHERE reused
     UNION ALL SELECT 'score', count(*) FROM scores
+    UNION ALL SELECT 'reference', count(*) FROM reference_scores
     UNION ALL SELECT 'pace', count(*) FROM paces
     UNION ALL SELECT 'gate', count(*) FROM gates
     UNION ALL SELECT 'invalid', count(*) FROM invalidations

@@ -3,7 +3,7 @@
 -- A window of the calls of one of the runs that paid for them: its bounds are repeated for every table, so that each is
 -- read by its zone maps, and the joins stay as small as the window.
 -- Parameters: run_id, answer_run_id, first_call_no, end_call_no (exclusive)
-SELECT item.request_key, item.sample_id, attempt.outcome, attempt.scorable, response.answer, called.tool_calls,
+SELECT item.request_key, item.sample_id, item.sample_key, attempt.outcome, attempt.scorable, response.answer, called.tool_calls,
     attempt.latency_ms, attempt.completion_tokens, attempt.total_tokens, item.model AS requested_model,
     attempt.served_model, sample.sample
 FROM (

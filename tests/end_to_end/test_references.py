@@ -1,0 +1,140 @@
+"""What scores without a model, beside the models of a run: in the verdict, tables, pages, gates and before the spend."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tests.compared_runs import record
+from tests.conftest import Workbench, job
+from tests.unit.ledger.ledger_rows import STARTED_AT
+from workbench.api.frames import Frames
+from workbench.ledger.entries import ReferenceScored
+from workbench.ledger.journal import JournalWriter
+
+GRADES = (0, 1, 3, 4, 4.5, 4.5, 4.5, 5, 5)
+MODELS = ("Abacus Large [careful]", "Abacus Mini [fast]")
+
+
+def grading(bench: Workbench, *lines: str, columns: str = 'second_target = "second"') -> None:
+    """Forty essays with two teachers' grades, judged with half a grade's tolerance."""
+    chance = random.Random(3)
+    rows = []
+    for number in range(40):
+        grade = chance.choice(GRADES)
+        second = min(5, max(0, grade + chance.choice([0, 0, 0, 1, -1])))
+        rows.append(
+            {"id": f"e{number}", "input": f"Grade essay {number}.", "target": grade, "second": second, "old": 3}
+        )
+    bench.write("essays.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    text = job(*MODELS, dataset="essays.jsonl").replace('path = "essays.jsonl"', f'path = "essays.jsonl"\n{columns}')
+    bench.write(
+        "job.toml", text.replace('name = "numeric"', "\n".join(('name = "numeric"', "tolerance = 0.5", *lines)))
+    )
+
+
+def by_kind(shown: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {one["column"] if one["reference"] == "column" else one["reference"]: one for one in shown["references"]}
+
+
+@pytest.fixture
+def graded(bench: Workbench) -> Workbench:
+    bench.environment.pop("WORKBENCH_BASE_URL", None)
+    grading(bench, columns='second_target = "second"\nreference = { "last year" = "old" }')
+    bench("run", "job.toml", "--local")
+    return bench
+
+
+def test_the_constant_stands_beside_the_models(graded: Workbench) -> None:
+    said = graded("show", "--ledger", "local.duckdb").stdout
+    assert "constant “4.5”" in said
+    assert "second annotator (second)" in said
+    found = by_kind(graded.json("show", "--ledger", "local.duckdb"))
+    assert set(found) == {"constant", "majority", "random", "last year", "people"} - (
+        {"majority"} if "most frequent" not in said else set()
+    )
+    targets = [json.loads(line)["target"] for line in (graded.folder / "essays.jsonl").read_text().splitlines()]
+    assert found["last year"]["interval"]["mean"] == sum(abs(target - 3) <= 0.5 for target in targets) / 40
+    assert {one["model"] for one in found["constant"]["beside"]} == set(MODELS)
+    frame = Frames(ledger=graded.folder / "local.duckdb").references()
+    assert frame[frame["reference"] == "people"]["value"].mean() == found["people"]["interval"]["mean"]
+    (page,) = (graded.folder / "reports" / "local").glob("2*.html")
+    assert "constant “4.5”" in page.read_text("utf-8")
+
+
+def test_the_constant_is_named_before_anything_is_spent(bench: Workbench) -> None:
+    grading(bench)
+    said = bench("plan", "job.toml", "--local").stdout
+    assert "without a model, by “numeric”: constant “4.5” 0." in said
+    assert "second annotator (second) 0." in said
+    (finding,) = [one for one in bench.json("lint", "job.toml", "--local") if "a constant 4.5 scores" in one["text"]]
+    assert finding["where"].endswith("scorers[0]")
+    assert bench.json("plan", "job.toml", "--local")["references"][0]["constant"] == "4.5"
+
+
+def test_no_model_better_than_a_constant_is_said_first(bench: Workbench) -> None:
+    chance = random.Random(5)
+    record(bench, "r1", {name: [float(chance.random() < 0.6) for _ in range(60)] for name in ("m", "n")})
+    writer = JournalWriter(bench.ledger.journal_folder)
+    values = [float(number % 5 > 0) for number in range(60)]
+    keys = [f"sample{number}" for number in range(60)]
+    writer.append(ReferenceScored("r1", STARTED_AT, "exact", "constant", "", keys, values, "yes"))
+    writer.close()
+    before = "No model is shown to be better than the constant “yes”, which scores 0.800 by “exact”."
+    for command in (("show", "r1"), ("compare", "r1", "--no-report")):
+        said = " ".join(bench(*command).stdout.split())
+        assert before in said
+    assert said.startswith(before)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code", "result"),
+    [(0.9, 100, "not met"), (0.0, 0, "met")],
+    ids=["far above", "as good as the answer key"],
+)
+def test_a_gate_asks_for_more_than_a_constant(bench: Workbench, wanted: float, code: int, result: str) -> None:
+    grading(bench, columns='second_target = "second"')
+    text = (bench.folder / "job.toml").read_text().replace(f', "{MODELS[1]}"', "")
+    bench.write("job.toml", f"{text}\n[gates]\nmin_over_constant = {{ numeric = {wanted} }}\n")
+    ended = bench.json("run", "job.toml", "--local", "--no-report", code=code)
+    (gate,) = ended["gates"]
+    assert (gate["gate"], gate["result"]) == ("min_over_constant", result)
+    assert "differs from the constant “4.5” by +" in gate["says"]
+    assert f"at least {100 * wanted:.1f} points above is wanted" in gate["says"]
+
+
+def test_scores_of_an_earlier_version_get_their_reference_points_when_scored_again(graded: Workbench) -> None:
+    with duckdb.connect(str(graded.folder / "local.duckdb")) as db:
+        db.execute("DELETE FROM reference_scores")
+    assert graded.json("show", "--ledger", "local.duckdb")["references"] == []
+    graded("score", "last", "--ledger", "local.duckdb")
+    assert set(by_kind(graded.json("show", "--ledger", "local.duckdb"))) >= {
+        "constant",
+        "random",
+        "people",
+        "last year",
+    }
+    again = graded.json("score", "last", "--ledger", "local.duckdb")
+    assert again["written"] == 0, "what is there already is not written again"
+
+
+def test_a_sample_that_is_taken_out_is_in_no_reference_point(graded: Workbench) -> None:
+    graded("invalidate", "last", "--sample", "e1", "--reason", "wrong", "--ledger", "local.duckdb")
+    found = by_kind(graded.json("show", "--ledger", "local.duckdb"))
+    assert {one["samples"] for one in found.values()} == {39}
+
+
+def test_what_is_said_between_models_does_not_change(graded: Workbench, tmp_path: Path) -> None:
+    def between() -> list[Any]:
+        return [
+            {name: value for name, value in one.items() if name not in ("lost",)}
+            for one in graded.json("compare", "--no-report", "--ledger", "local.duckdb")["differences"]
+        ]
+
+    beside = between()
+    with duckdb.connect(str(graded.folder / "local.duckdb")) as db:
+        db.execute("DELETE FROM reference_scores")
+    assert between() == beside

@@ -1,0 +1,112 @@
+"""What scores without a model, worked out from targets and columns alone."""
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.records import Sample
+from workbench.scoring.choice import Choice
+from workbench.scoring.custom import Custom
+from workbench.scoring.exact import Exact
+from workbench.scoring.json_fields import JsonFields
+from workbench.scoring.judge import Judge
+from workbench.scoring.length import Length
+from workbench.scoring.numeric import Numeric
+from workbench.scoring.reference import ReferenceScores, reference_scores
+from workbench.scoring.scorer import Scorer
+from workbench.scoring.tool_call import CalledTool
+
+
+def samples(targets: Sequence[Any], **columns: Sequence[Any]) -> dict[str, Sample]:
+    return {
+        f"s{n}": Sample(f"s{n}", "?", target, metadata={name: values[n] for name, values in columns.items()})
+        for n, target in enumerate(targets)
+    }
+
+
+def found(
+    there: Mapping[str, Sample], scorer: Scorer, columns: Mapping[str, str] | None = None, people: str | None = None
+) -> dict[str, ReferenceScores]:
+    return {
+        one.column if one.reference == "column" else one.reference: one
+        for one in reference_scores(there, scorer, columns or {}, people)
+    }
+
+
+def mean(one: ReferenceScores) -> float:
+    return statistics.fmean(one.values.values())
+
+
+def test_a_constant_between_two_grades_holds_both_by_their_tolerance() -> None:
+    there = samples([4, 5] * 20 + [0] * 5)
+    of = found(there, Numeric(tolerance=0.5))
+    assert (of["constant"].answer, mean(of["constant"])) == ("4.5", 40 / 45)
+    assert of["majority"].answer == "4"
+    assert mean(of["majority"]) == 20 / 45
+
+
+def test_a_target_at_random_is_the_mean_over_the_others() -> None:
+    targets = ["a", "a", "a", "b", "b", "c"]
+    counts, n = Counter(targets), len(targets)
+    expected = [(counts[target] - 1) / (n - 1) for target in targets]
+    assert list(found(samples(targets), Exact())["random"].values.values()) == pytest.approx(expected)
+
+
+def test_a_constant_does_not_know_the_sample_that_it_is_scored_on() -> None:
+    """Every target once: whatever is chosen elsewhere is wrong here."""
+    of = found(samples([str(n) for n in range(40)]), Exact())
+    assert mean(of["constant"]) == 0.0
+
+
+def test_two_balanced_classes_are_not_taken_for_impossible() -> None:
+    """Left out one by one, each sample would be scored by the other class."""
+    assert mean(found(samples(["yes", "no"] * 50), Exact())["constant"]) == 0.5
+    assert mean(found(samples(["a", "b", "c"] * 8), Exact())["constant"]) == pytest.approx(1 / 3)
+
+
+def test_the_samples_of_a_cluster_are_chosen_for_together() -> None:
+    """Each cluster has a target of its own, so that no other cluster's is right."""
+    targets = [f"{n // 4}" for n in range(40)]
+    there = samples(targets, cluster=[n // 4 for n in range(40)])
+    assert mean(found(there, Exact())["constant"]) == 0.0
+
+
+def test_columns_are_scored_as_answers_and_gaps_are_left_out() -> None:
+    there = samples([1, 2, 3, 4], second=[1, 2, None, 5], old=["1", "x", "3", ""])
+    of = found(there, Numeric(), {"last year": "old"}, "second")
+    assert of["people"].values == {"s0": 1.0, "s1": 1.0, "s3": 0.0}
+    assert of["last year"].values == {"s0": 1.0, "s1": 0.0, "s2": 1.0}
+
+
+def test_an_option_is_answered_by_its_letter() -> None:
+    there = {
+        f"s{n}": Sample(f"s{n}", "?", target, choices=("red", "green"), metadata={"second": "green"})
+        for n, target in enumerate(["red"] * 12 + ["green"] * 4)
+    }
+    of = found(there, Choice(), people="second")
+    assert (of["constant"].answer, mean(of["constant"])) == ("A", 0.75)
+    assert mean(of["people"]) == 0.25
+
+
+def test_objects_and_tool_calls_have_constants_too() -> None:
+    objects = found(samples([{"a": 1, "b": 2}] * 9 + [{"a": 1, "b": 3}] * 3), JsonFields())
+    assert mean(objects["constant"]) == pytest.approx((9 + 3 * 0.5) / 12)
+    calls = found(samples([{"name": "f", "arguments": {"x": 1}}] * 12), CalledTool())
+    assert (calls["constant"].answer, mean(calls["constant"])) == ('f({"x": 1})', 1.0)
+
+
+def test_what_compares_with_no_target_has_no_constant(tmp_path: Path) -> None:
+    there = samples(["a", "b"] * 5, second=["a"] * 10)
+    (tmp_path / "own.py").write_text("def right(answer, sample): return answer.text == sample.target\n")
+    own = Custom(function="own.py:right").in_folder(tmp_path)
+    assert found(there, Length(at_most=9)) == {}
+    assert found(there, Judge(model="m"), people="second") == {}
+    assert {name: mean(one) for name, one in found(there, own, people="second").items()} == {"people": 0.5}
+
+
+def test_nothing_is_said_of_a_single_sample_or_of_none() -> None:
+    assert found(samples(["a"]), Exact()) == found({}, Exact()) == found(samples([None, None]), Exact()) == {}

@@ -1,0 +1,51 @@
+"""What scores without a model, before anything is spent."""
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from workbench.planning.expand import Plan
+from workbench.planning.lint import Finding
+from workbench.scoring.reference import ReferenceKind, reference_scores
+
+_MOST_SAMPLES = 2_000
+_EASY = 0.5
+"""Of a scorer's scale: a constant that reaches it leaves models little room."""
+
+
+class PlannedReference(msgspec.Struct, frozen=True):
+    """What one reference point scores on the samples of a job."""
+
+    scorer: str
+    reference: ReferenceKind
+    column: str
+    """What the job calls a column; else empty."""
+    constant: str | None
+    """The answer that is always given."""
+    mean: float
+    samples: int
+
+
+def planned_references(plan: Plan) -> tuple[PlannedReference, ...]:
+    """Return what the first samples of a plan say of each scorer, without a call and without the job's own functions."""
+    samples = {str(number): plan.sample(number) for number in range(min(plan.samples, _MOST_SAMPLES))}
+    dataset = plan.job.dataset
+    return tuple(
+        PlannedReference(
+            scorer.named, one.reference, one.column, one.answer, statistics.fmean(one.values.values()), len(one.values)
+        )
+        for scorer in plan.job.scorers
+        if scorer.by_target
+        for one in reference_scores(samples, scorer, dataset.reference, dataset.second_target)
+    )
+
+
+def reference_findings(plan: Plan, found: Sequence[PlannedReference]) -> Iterator[Finding]:
+    """Return the scorers by which a constant scores so well that a model's score may mean nothing."""
+    ends = {scorer.named: (number, scorer.ends or (0.0, 1.0)) for number, scorer in enumerate(plan.job.scorers)}
+    for one in found:
+        number, (least, most) = ends[one.scorer]
+        if one.reference == "constant" and one.mean >= least + _EASY * (most - least):
+            text = f"a constant {one.constant} scores {one.mean:.3f} by this scorer: a model's score means something above it"
+            yield Finding(plan.job.where("scorers", number), text)
