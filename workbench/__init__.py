@@ -24,12 +24,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.api.frames import Frames
-    from workbench.api.functions import Run, ask, load_job, make_job, open, plan, plan_async, run, run_async
+    from workbench.api.functions import Run, ask, load_job, open, plan, plan_async, run, run_async
+    from workbench.api.made_jobs import make_job
     from workbench.endings import RunStatus
     from workbench.errors import WorkbenchError
     from workbench.job.job import Job
 
-_HOMES = {"Frames": "api.frames", "Job": "job.job", "RunStatus": "endings", "WorkbenchError": "errors"}
+_HOMES = {
+    "Frames": "api.frames", "Job": "job.job", "RunStatus": "endings", "WorkbenchError": "errors", "make_job": "api.made_jobs",
+}  # fmt: skip
 
 __all__ = [
     "Frames", "Job", "Run", "RunStatus", "WorkbenchError", "ask", "load_job", "make_job", "open", "plan", "plan_async", "run",

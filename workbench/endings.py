@@ -124,6 +124,8 @@ class RunEnd(msgspec.Struct, frozen=True):
     """What the gates of its job say, where it is complete."""
     findings: int = 0
     """How many `workbench lint` has about the job and its dataset."""
+    to_judge: int = 0
+    """Judgements of its answers that are still to be asked for, where its job wants them with the run."""
 
     def as_object(self) -> dict[str, Any]:
         """Return the object of `run --json`."""

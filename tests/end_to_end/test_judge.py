@@ -14,6 +14,9 @@ from workbench.scoring.judge import PENDING, Judge
 JUDGE = '[[scorers]]\nname = "judge"\nmodel = "{model}"\n{more}'
 
 
+LATER = '[judge]\nwhen = "later"\n'
+
+
 def judged(bench: Workbench, model: str = "Abacus Large [careful]", more: str = "", wrong: int = 2) -> str:
     """A run of six sums, some with a wrong target, whose job has a judge; returns its id."""
     rows = sums(6).splitlines()
@@ -21,7 +24,7 @@ def judged(bench: Workbench, model: str = "Abacus Large [careful]", more: str = 
         "sums.jsonl",
         "\n".join(row.replace('"target": ', '"target": 77') if n < wrong else row for n, row in enumerate(rows)),
     )
-    bench.write("job.toml", job("sim/instant") + JUDGE.format(model=model, more=more))
+    bench.write("job.toml", job("sim/instant") + JUDGE.format(model=model, more=more) + LATER)
     return str(bench.json("run", "job.toml", "--no-report", code=None)["run_id"])
 
 

@@ -14,8 +14,7 @@ functions work on a thread of their own; the ones that end in `_async` run on th
 import asyncio
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
-from datetime import date, datetime, time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,12 +23,13 @@ import anyio
 import msgspec
 
 from workbench.api.frames import Frames
-from workbench.api.pipeline import plan_job, recorded_part, run_job
+from workbench.api.judging import run_judged
+from workbench.api.made_jobs import make_job
+from workbench.api.pipeline import plan_job, recorded_part
 from workbench.api.session import Target, ledger_to_write, pages_folder
-from workbench.dataset.python_rows import checked_rows
-from workbench.endings import MADE_IN_PYTHON, FailedRoute, GateResult, RunEnd, RunStatus, RunSummary
+from workbench.endings import FailedRoute, GateResult, RunEnd, RunStatus, RunSummary
 from workbench.errors import Fault, InputError
-from workbench.job.job import Job, Part, checked_job
+from workbench.job.job import Job, Part
 from workbench.job.job import load_job as _load_job
 from workbench.job.narrowing import narrowed
 from workbench.job.occasions import named_occasion
@@ -42,10 +42,6 @@ from workbench.wording.runs import requests_text
 
 if TYPE_CHECKING:
     import pandas
-
-Rows = Sequence[Mapping[str, Any]]
-_ROWS = "rows given in Python"
-_SAMPLES = "a file, a [dataset] table, or samples as dictionaries"
 
 
 class Run:
@@ -113,79 +109,6 @@ def load_job(path: str | Path) -> Job:
         InputError: With every fault found.
     """
     return _load_job(Path(path))
-
-
-def make_job(
-    name: str,
-    models: str | Sequence[str | Mapping[str, Any]],
-    dataset: "str | Path | Mapping[str, Any] | Rows | pandas.DataFrame",
-    *,
-    prompt: str | Mapping[str, Any] | None = None,
-    scorers: Sequence[str | Mapping[str, Any]] = (),
-    request: Mapping[str, Any] | None = None,
-    variants: Sequence[Mapping[str, Any]] = (),
-    run: Mapping[str, Any] | None = None,
-    tags: Mapping[str, str] | None = None,
-    budget: Mapping[str, Any] | None = None,
-    compare: Mapping[str, Any] | None = None,
-    unscored: Mapping[str, str] | None = None,
-    gates: Mapping[str, Any] | None = None,
-    schedule: Mapping[str, Any] | None = None,
-    description: str = "",
-    fields: Mapping[str, str | Sequence[str]] | None = None,
-    layout: str | None = None,
-    folder: str | Path | None = None,
-) -> Job:
-    """Make a job from Python, with the tables of a job file; `jobs/job.schema.json` lists their keys.
-
-    Args:
-        models: Ids or `[[models]]` tables, or `"visible"` for every model that the account sees.
-        dataset: A file, the `[dataset]` table, or the samples themselves: dictionaries or a pandas table.
-        prompt: The template, or the `[prompt]` table.
-        scorers: Names, or `[[scorers]]` tables.
-        request: Body fields, such as `max_tokens`.
-        variants: `[[variants]]` tables: prompts and body fields beside each other.
-        run: How requests are sent.
-        tags: Names and values under which its usage is summed up.
-        budget: What a run may use.
-        compare: Which models are ranked.
-        unscored: Which answers without a score are taken for unknown, where by default they are not right.
-        gates: What a run must reach.
-        schedule: When it is asked again.
-        fields: The parts of a sample, such as `target`, and the columns that hold them.
-        layout: What the rows are, such as "gsm8k"; detected from the first one by default.
-        folder: What relative paths are relative to; by default the working folder.
-
-    Raises:
-        InputError: With every fault found.
-    """
-    table, rows = _dataset(dataset)
-    tables = {"request": request, "variants": variants, "run": run, "tags": tags, "budget": budget}
-    tables |= {"compare": compare, "unscored": unscored, "gates": gates}
-    written = {
-        "name": name,
-        "models": models if isinstance(models, str | Mapping) else list(models),
-        "dataset": table | _given(fields=fields, layout=layout),
-        **_given(prompt=None if prompt is None else _table(prompt, "template")),
-        **_given(scorers=[_table(scorer, "name") for scorer in scorers] or None),
-        **_given(**tables | {"variants": variants or None}, schedule=schedule, description=description or None),
-    }
-    where = Path.cwd() if folder is None else Path(folder)
-    job = _job(written, where / f"{name} {MADE_IN_PYTHON}")
-    return job if rows is None else msgspec.structs.replace(job, rows=rows, dataset_paths=())
-
-
-def _job(written: dict[str, Any], path: Path) -> Job:
-    """Return the job that the tables of a job file make, recorded as that file's text."""
-    import tomli_w
-
-    try:
-        data: dict[str, Any] = msgspec.to_builtins(written, builtin_types=(datetime, date, time))
-        text = tomli_w.dumps(data)
-    except (TypeError, ValueError) as error:
-        problem = f"a value cannot be written to a job file: {error}"
-        raise InputError(Fault(f"the job {written['name']!r}", problem)) from error
-    return checked_job(data, text, path)
 
 
 def plan(
@@ -376,7 +299,7 @@ async def _run(where: Target, part: Job, options: RunOptions, report: bool, prog
     shows = _is_watched() if progress is None else progress
     before = handlers()
     try:
-        end = await run_job(where, part, msgspec.structs.replace(options, reports=reports, show_progress=shows))
+        end = await run_judged(where, part, msgspec.structs.replace(options, reports=reports, show_progress=shows))
         return Run(end, where.folder)
     finally:
         restore(before)
@@ -412,37 +335,6 @@ def _part(
 
 def _occasion(given: str | None) -> str | None:
     return None if given is None else named_occasion(given)
-
-
-def _given(**values: Any) -> dict[str, Any]:
-    """Return the values that are not None."""
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _table(given: str | Path | Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return a table of a job file, given whole or as its only key."""
-    return {key: str(given)} if isinstance(given, str | Path) else dict(given)
-
-
-def _dataset(dataset: Any) -> tuple[dict[str, Any], tuple[dict[str, Any], ...] | None]:
-    """Return the `[dataset]` table, and the samples where they are given as rows."""
-    if isinstance(dataset, str | Path | Mapping):
-        return _table(dataset, "path"), None
-    if hasattr(dataset, "to_dict") and hasattr(dataset, "columns"):
-        dataset = _records(dataset)
-    rows = tuple(dataset) if isinstance(dataset, Iterable) else (None,)
-    if not all(isinstance(row, Mapping) for row in rows):
-        raise InputError(Fault("dataset", f"expected {_SAMPLES}", 'for several files: {"path": [...]}'))
-    return {"path": _ROWS}, checked_rows(rows)
-
-
-def _records(frame: "pandas.DataFrame") -> list[dict[Hashable, Any]]:
-    """Return the rows of a pandas table; missing values become null."""
-    twice = list(dict.fromkeys(frame.columns[frame.columns.duplicated()]))
-    if twice:  # a row can hold one value of a name
-        raise InputError(Fault("dataset", f"two columns are named {twice[0]!r}", "give each column its own name"))
-    rows: list[dict[Hashable, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    return rows
 
 
 def _is_watched() -> bool:

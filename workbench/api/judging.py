@@ -2,15 +2,20 @@
 
 import contextlib
 import json
+import time
 import tomllib
-from typing import Any
+from signal import Signals
+from typing import Any, NamedTuple
 
 import msgspec
 
-from workbench.api.functions import make_job
-from workbench.api.pipeline import plan_job, run_job
+import workbench.display.commands as commands
+from workbench.api.made_jobs import make_job
+from workbench.api.pipeline import Shown, plan_job, run_job
 from workbench.api.session import Target
+from workbench.display.text import count, plural
 from workbench.endings import JUDGED_JOB, JUDGED_RUN, RunEnd, RunStatus
+from workbench.errors import ExitCode, WorkbenchError
 from workbench.evaluation.rescore import scorable_answers
 from workbench.job.job import Job
 from workbench.ledger.answer_rows import RecordedAnswer
@@ -25,11 +30,20 @@ from workbench.outcomes import EFFECTS, Outcome
 from workbench.planning.again import Kind
 from workbench.records import Score
 from workbench.running.options import RunOptions
+from workbench.running.signals import handlers, restore
 from workbench.scoring.judge import PENDING, Judge
 
 _MOST_NAME_CHARS = 100
 _OF_THE_PLATFORM = ("gateway_limit_s", "ghost_s")
 """What a job says in `[run]` of the platform, whichever model is asked."""
+
+
+class Left(NamedTuple):
+    """What a run leaves of its own limits for its judges; None: it has no such limit."""
+
+    requests: int | None = None
+    total_tokens: int | None = None
+    deadline_s: float | None = None
 
 
 class JudgeCalls(msgspec.Struct, frozen=True):
@@ -65,8 +79,107 @@ class Judged(msgspec.Struct, frozen=True):
     ingested: Ingested
 
 
+async def run_judged(where: Target, job: Job, options: RunOptions, show: Shown | None = None) -> RunEnd:
+    """Carry out a job, its judges included: they are asked once its answers are in, within what it leaves of its limits.
+
+    Args:
+        show: Called once scores and gates are known; see `run_job`.
+
+    Raises:
+        InputError: Before anything is sent, if anything about the job is wrong.
+        LockHeldError: The job is running already on this ledger.
+    """
+    step = _JudgesOfRun(where, job, options, handlers())
+    return await run_job(where, job, options, show, step.asked if job.judge.when == "run" else None)
+
+
+class _JudgesOfRun:
+    """Asks the judges of a run in the same command.
+
+    Args:
+        before: How signals are handled before the run, which leaves them ignored: a judge's run is to hear them too.
+    """
+
+    def __init__(self, where: Target, job: Job, options: RunOptions, before: list[tuple[Signals, Any]]) -> None:
+        self._where, self._job, self._options, self._before = where, job, options, before
+        self._requests, self._tokens, self._began = 0, 0, time.monotonic()
+
+    async def asked(self, ledger: Ledger, end: RunEnd) -> RunEnd:
+        """Return the end of a run with what its judges add: notes, what is still to be judged, and the exit code for that."""
+        judges = [scorer for scorer in self._job.scorers if isinstance(scorer, Judge)]
+        if not judges:
+            return end
+        self._spend(end)
+        for scorer in judges:
+            if end.told_to_stop or end.summary.status not in (RunStatus.COMPLETE, RunStatus.INCOMPLETE):
+                break
+            end = await self._one(ledger, end, scorer)
+        with reading(ledger, frugal=True) as reader:
+            names = {scorer.named for scorer in judges}
+            scores = reader.all(CurrentScore, run_id=end.summary.run_id)
+        pending = sum(score.reason == PENDING and score.scorer in names for score in scores)
+        if not pending:
+            return end
+        asks = commands.on_ledger(ledger.name, "score", end.summary.run_id, "--yes")
+        note = f"{plural(pending, 'judgement')} still to be asked for: `{asks}`"
+        code = ExitCode.INCOMPLETE if end.exit_code == ExitCode.DONE else end.exit_code
+        return msgspec.structs.replace(end, notes=(*end.notes, note), to_judge=pending, exit_code=code)
+
+    async def _one(self, ledger: Ledger, end: RunEnd, scorer: Judge) -> RunEnd:
+        left, why = self._left()
+        if why:
+            return _noted(end, f"{scorer.named} is not asked: {why}", ExitCode.STOPPED)
+        restore(self._before)
+        try:
+            found = await judging(self._where, ledger, end.summary.run_id, scorer, left=left)
+            if found is None:
+                return end
+            done = await judge(self._where, ledger, found, self._options)
+        except WorkbenchError as error:
+            return _noted(end, f"{scorer.named} is not asked: {error}", ExitCode.INCOMPLETE)
+        if found.judges_itself:
+            end = _noted(end, f"{scorer.model} judges its own answers among others")
+        if done.end is None:
+            return _noted(end, f"{scorer.named}: judged in run {done.run_id}; nothing was sent")
+        self._spend(done.end)
+        ended = done.end.summary
+        because = f" ({ended.status}: {ended.reason})" if ended.reason else ""
+        calls = plural(sum(ended.outcomes.values()), "call")
+        text = f"{scorer.named}: judged in run {ended.run_id}{because}, {calls}, {count(ended.usage.total_tokens or 0)} tokens"
+        end = _noted(end, text, done.end.exit_code)
+        return msgspec.structs.replace(end, told_to_stop=end.told_to_stop or done.end.told_to_stop)
+
+    def _spend(self, end: RunEnd) -> None:
+        self._requests += sum(end.summary.outcomes.values())
+        self._tokens += end.summary.usage.total_tokens or 0
+
+    def _left(self) -> tuple[Left, str]:
+        """Return what is left of the limits of the run, and why nothing is where nothing is."""
+        budget, deadline_s = self._job.budget, self._job.run.deadline_s
+        if budget.units is not None or budget.share_of_left is not None:
+            return Left(), "what a run leaves of a budget in units is not known before its calls are weighed"
+        requests = None if budget.requests is None else budget.requests - self._requests
+        tokens = None if budget.total_tokens is None else budget.total_tokens - self._tokens
+        left_s = None if deadline_s is None else deadline_s - (time.monotonic() - self._began)
+        for what, left in (("budget of requests", requests), ("budget of tokens", tokens), ("deadline", left_s)):
+            if left is not None and left <= 0:
+                return Left(), f"the run's {what} is used up"
+        return Left(requests, tokens, left_s), ""
+
+
+def _noted(end: RunEnd, note: str, code: int = ExitCode.DONE) -> RunEnd:
+    """Return the end of a run with one more note, and the exit code of whatever is left over, where nothing was before."""
+    exit_code = code if end.exit_code == ExitCode.DONE else end.exit_code
+    return msgspec.structs.replace(end, notes=(*end.notes, note), exit_code=exit_code)
+
+
 async def judging(
-    where: Target, ledger: Ledger, run_id: str, scorer: Judge, again: Kind | None = None
+    where: Target,
+    ledger: Ledger,
+    run_id: str,
+    scorer: Judge,
+    again: Kind | None = None,
+    left: Left = Left(),  # noqa: B008 - frozen
 ) -> JudgeCalls | None:
     """Find what a judge would be asked; nothing is sent.
 
@@ -74,6 +187,7 @@ async def judging(
         where: The platform that has the judge, and the ledger.
         ledger: The same ledger.
         again: Which of its earlier answers are asked once more.
+        left: What the run leaves of its own limits.
 
     Returns:
         None where the run has no answer with text that it has not judged.
@@ -99,7 +213,7 @@ async def judging(
     if not found:
         return None
     rows = [_row(scorer, answer.request_key, answer.sample, answer.answer) for answer in found]
-    job = _job(run, scorer, rows)
+    job = _job(run, scorer, rows, left)
     planned = await plan_job(where, job, RunOptions(again=again))
     size = sum(len(json.dumps(row, ensure_ascii=False).encode()) + len(scorer.template) for row in rows)
     tokens = planned.to_send * (size // len(rows) + scorer.max_tokens)
@@ -118,8 +232,11 @@ def _asked_in(ledger: Ledger, job: Job, planned: int) -> str | None:
     return None
 
 
-async def judge(where: Target, ledger: Ledger, asked: JudgeCalls) -> Judged:
+async def judge(where: Target, ledger: Ledger, asked: JudgeCalls, options: RunOptions = RunOptions()) -> Judged:  # noqa: B008 - frozen
     """Ask a judge what it has not been asked, and write the scores that its answers make.
+
+    Args:
+        options: Of the run that it belongs to: its progress, and who interrupts it.
 
     Raises:
         WorkbenchError: Before anything is sent, if the job of the judge has an error.
@@ -127,7 +244,8 @@ async def judge(where: Target, ledger: Ledger, asked: JudgeCalls) -> Judged:
     end = None
     judged_in = asked.asked_in
     if judged_in is None:
-        end = await run_job(where, asked.job, RunOptions(again=asked.again))
+        own = RunOptions(again=asked.again, show_progress=options.show_progress, interrupts=options.interrupts)
+        end = await run_job(where, asked.job, own)
         judged_in = end.summary.run_id
     with reading(ledger, frugal=True) as reader:
         votes: dict[str, list[str]] = {}
@@ -172,16 +290,19 @@ def _row(scorer: Judge, request_key: str, sample: str | None, answer: str | None
     }
 
 
-def _job(run: Provenance, scorer: Judge, rows: list[dict[str, Any]]) -> Job:
+def _job(run: Provenance, scorer: Judge, rows: list[dict[str, Any]], left: Left) -> Job:
     """Return the job that asks a judge, as a job file would have it: with the caps,
     the tags and the platform's limits of the run.
     """
     request: dict[str, Any] = {"max_tokens": scorer.max_tokens}
     if scorer.temperature is not None:
         request["temperature"] = scorer.temperature
-    budget = {} if scorer.most_calls is None else {"requests": scorer.most_calls}
+    requests = [number for number in (scorer.most_calls, left.requests) if number is not None]
+    budget = {"requests": min(requests)} if requests else {}
+    budget |= {} if left.total_tokens is None else {"total_tokens": left.total_tokens}
     settings = tomllib.loads(run.job_toml).get("run", {})
     kept = {name: settings[name] for name in _OF_THE_PLATFORM if name in settings}
+    kept |= {} if left.deadline_s is None else {"deadline_s": left.deadline_s}
     return make_job(
         f"{run.job} judged by {scorer.named}"[:_MOST_NAME_CHARS],
         [scorer.model],

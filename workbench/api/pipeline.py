@@ -1,7 +1,7 @@
 """One job all the way: plan, run, score, report."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -195,7 +195,13 @@ Shown = Callable[[RunEnd, RunFigures | None], None]
 """Shows how a run ended, and what it found; None: that cannot be read now."""
 
 
-async def run_job(where: Target, job: Job, options: RunOptions, show: Shown | None = None) -> RunEnd:
+AskJudges = Callable[[Ledger, RunEnd], Awaitable[RunEnd]]
+"""Asks the judges among the scorers of a run that has its answers, and returns what that adds to its end."""
+
+
+async def run_job(
+    where: Target, job: Job, options: RunOptions, show: Shown | None = None, judges: AskJudges | None = None
+) -> RunEnd:
     """Carry out a job: send what has no answer yet, record, score, render.
 
     Args:
@@ -203,6 +209,7 @@ async def run_job(where: Target, job: Job, options: RunOptions, show: Shown | No
         job: What to run.
         options: How.
         show: Called once scores and gates are known, before pages are rendered; not where they cannot be known.
+        judges: Asks the judges, before gates are decided.
 
     Raises:
         InputError: Before anything is sent, if anything about the job is wrong.
@@ -244,16 +251,14 @@ async def run_job(where: Target, job: Job, options: RunOptions, show: Shown | No
                 slots_of(where, session.endpoint, limit, job.name, presence, longest_s(plan, tempo)) as slots,
                 caps_kept(ledger, job, given, plan.models, run_id) as caps,
             ):
-                by_clock = OCCASION_PATIENCE_S if options.occasion is not None else PATIENCE_S
-                patience_s = job.run.patience_s or by_clock
+                patience_s = job.run.patience_s or (PATIENCE_S if options.occasion is None else OCCASION_PATIENCE_S)
                 presence.will_send(len(plan) - plan.reused)
                 rules = FanOutSettings(slots, options.fixed, patience_s, latencies, tempo, caps, options.line_of)
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
-            takes_reading = options.occasion is not None and session.client.states_usage and not where.local
-            if takes_reading and not end.told_to_stop:
+            if options.occasion is not None and not where.local and not end.told_to_stop:
                 end = await _with_reading(session.client, ledger, end)
             end = msgspec.structs.replace(end, findings=findings)
-            end = _scored(ledger, job, end, handled, partial(_shown, ledger, options, show))
+            end = await _scored(ledger, job, end, handled, judges, partial(_shown, ledger, options, show))
             return _beside_the_account(where, plan, end)
 
 
@@ -267,6 +272,8 @@ def _beside_the_account(where: Target, plan: Plan, end: RunEnd) -> RunEnd:
 
 async def _with_reading(client: "ChatClient", ledger: Ledger, end: RunEnd) -> RunEnd:
     """Take a reading of the allowance at the end of a scheduled run, from a platform that gives one; it fails no run."""
+    if not client.states_usage:
+        return end
     try:
         said = await client.usage(begin_of_window(ledger, clock.now()))
         read_from_platform(ledger, said)
@@ -275,8 +282,15 @@ async def _with_reading(client: "ChatClient", ledger: Ledger, end: RunEnd) -> Ru
     return end
 
 
-def _scored(ledger: Ledger, job: Job, end: RunEnd, handled: list[Signals], show: Callable[[RunEnd], RunEnd]) -> RunEnd:
-    """Score and show what the run left; only a gate of its job changes its exit code here."""
+async def _scored(
+    ledger: Ledger,
+    job: Job,
+    end: RunEnd,
+    handled: list[Signals],
+    judges: AskJudges | None,
+    show: Callable[[RunEnd], RunEnd],
+) -> RunEnd:
+    """Score and show what the run left; only a judge or a gate of its job changes its exit code here."""
     try:
         with abort_on_signal(handled):
             _, done = rescore(ledger, end.summary.run_id, job.scorers, job.dataset)
@@ -285,6 +299,9 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, handled: list[Signals], show:
                 end = msgspec.structs.replace(end, notes=(note,))
                 if done.forbidden and end.exit_code == ExitCode.DONE:
                     end = msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE)
+        if judges is not None:
+            end = await judges(ledger, end)
+        with abort_on_signal(handled):
             if end.summary.status is RunStatus.COMPLETE:
                 end = _decided(ledger, job, end)
     except (Exception, AbortedBySignal) as failed:
@@ -350,7 +367,10 @@ def _explained(failed: BaseException) -> WorkbenchError:
 
 
 def _decided(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:
-    """Return how a complete run ends by the gates of its job."""
+    """Return how a complete run ends by the gates of its job; while judgements are missing, nothing is decided."""
+    if end.to_judge:
+        note = "its gates are not decided: the command that asks for the rest decides them"
+        return msgspec.structs.replace(end, notes=(*end.notes, note)) if job.gates is not None else end
     results, reason = evaluate_gates(ledger, end.summary.run_id, job)
     if reason is None:
         return msgspec.structs.replace(end, gates=results)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from workbench.api.functions import make_job
+from workbench.api.made_jobs import make_job
 from workbench.display.text import milliseconds, plural
 from workbench.job.job import Job, ModelSpec
 from workbench.records import CallRecord

@@ -37,7 +37,7 @@ _TABLES = {
         ("Top level", "JobFile"), ("[dataset]", "DatasetTable"), ("[dataset.fields]", "FieldNames"), ("[prompt]", "PromptTable"),
         ("[[prompt.messages]]", "PromptMessage"), ("[request]", "RequestFields"), ("[[models]]", "ModelTable"),
         ("[[variants]]", "VariantTable"), ("[run]", "RunTable"), ("[budget]", "BudgetTable"), ("[compare]", "CompareTable"),
-        ("[unscored]", "UnscoredTable"), ("[gates]", "GatesTable"), ("[schedule]", "ScheduleTable"),
+        ("[unscored]", "UnscoredTable"), ("[judge]", "JudgeTable"), ("[gates]", "GatesTable"), ("[schedule]", "ScheduleTable"),
     ],
     "settings": [
         ("Top level", "Settings"), ("[profiles.NAME]", "Profile"), ("[account]", "AccountSettings"),

@@ -14,7 +14,8 @@ import msgspec
 
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
-from workbench.api.pipeline import plan_job, recorded_part, run_job
+from workbench.api.judging import run_judged
+from workbench.api.pipeline import plan_job, recorded_part
 from workbench.api.session import Target, ledger_to_write, pages_folder
 from workbench.cli import options
 from workbench.cli.expected import is_confirmed, print_estimate
@@ -92,6 +93,11 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
         waits = f"a call may wait up to {model.timeout_s:g} s (gateway limit × {GATEWAY_ATTEMPTS} tries)"
         echo(f"  {model.model}: {model.to_send} to send, at most {model.max_in_flight} in flight; {waits}")
     print_estimate(planned)
+    for one in planned.judges:
+        calls = plural(one.most_calls, "call")
+        echo(
+            f"then {one.scorer}: at most {calls} of {one.model}, each with up to {plural(one.max_tokens, 'token')} of answer"
+        )
     for line in planned_text(planned.references):
         echo(line)
     for words in planned.findable:
@@ -237,7 +243,7 @@ def _run(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], *, 
     reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
     is_watched = not given["no_progress"] and sys.stderr.isatty()
     chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=is_watched)
-    end = anyio.run(run_job, where, job, chosen, None if given["as_json"] else show)
+    end = anyio.run(run_judged, where, job, chosen, None if given["as_json"] else show)
     if given["as_json"]:
         _print_notes(end.notes)
         if not is_pilot:

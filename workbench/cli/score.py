@@ -10,11 +10,13 @@ import click
 import msgspec
 
 from workbench.api.judging import judge, judging
+from workbench.api.pipeline import evaluate_gates
 from workbench.api.session import Target, ledger_to_change
 from workbench.cli import options
-from workbench.cli.output import print_json, print_table, say
+from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display.columns import columns
 from workbench.display.text import count, plural
+from workbench.endings import EXIT_CODES, GateResult, RunStatus
 from workbench.errors import ExitCode
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, run_figures, score_objects
@@ -60,21 +62,24 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
     if ingested.deferred:
         say(f"note: the scores are in the journal, not ingested yet: {ingested.deferred}")
     judges = [scorer for scorer in chosen.scorers if isinstance(scorer, Judge)]
-    code, before = int(ExitCode.DONE), handlers()
+    code, heard, before = int(ExitCode.DONE), 0, handlers()
     for scorer in judges:
         said = anyio.run(partial(_judged, yes=yes, again=again), where, ledger, run, scorer)
         restore(before)  # the run of a judge leaves signals ignored; the next one is to hear them
-        written, code = (
-            written + said.written,
-            max(said.exit_code, code, key=_weight),
-        )
+        written, heard = written + said.written, heard + said.written
+        code = max(said.exit_code, code, key=_weight)
         if said.told_to_stop:
             break
     with reading(ledger) as reader:
-        figures = run_figures(reader, run)
         # as the ledger has it: of judges that were not asked any more, too
         scores, named = reader.all(CurrentScore, run_id=run), {judge.named for judge in judges}
         pending = sum(score.reason == PENDING and score.scorer in named for score in scores)
+    decided: tuple[GateResult, ...] = ()
+    if heard and not pending and job is None and provenance.status in (RunStatus.COMPLETE, RunStatus.GATE_FAILED):
+        decided, reason = evaluate_gates(ledger, run, chosen)
+        code = code or (EXIT_CODES[RunStatus.GATE_FAILED] if reason else ExitCode.DONE)
+    with reading(ledger) as reader:
+        figures = run_figures(reader, run)
     if as_json:
         print_json({"run_id": run, "written": written, "pending": pending, "scores": score_objects(figures)})
     else:
@@ -84,6 +89,8 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
         ]
         print_table(rows, columns("model", "scorer", "of_asked", "mean", "scored", "unscored"))
         say(f"{written} scores are new or changed")
+        for gate in decided:
+            echo(f"gate {gate.gate} {gate.result}: {gate.says}")
     for one in figures.broken:
         say(broken_text(one))
     nothing_judged = any(one.failed == one.answers for one in figures.broken)

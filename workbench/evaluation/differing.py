@@ -16,7 +16,7 @@ from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import TakenOut
 from workbench.ledger.score_rows import ModelText, RunScorer, SharedAnswers, SideCaps
 
-NO_MATTER = frozenset({"name", "description", "tags", "schedule", "gates"})
+NO_MATTER = frozenset({"name", "description", "tags", "schedule", "gates", "judge"})
 """Tables and keys of a job that change no answer and no score."""
 _AS_JOB = "as the job"
 _NO_BODY = frozenset({"id", "id_glob", "name"})

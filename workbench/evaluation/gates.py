@@ -246,7 +246,7 @@ def record_gates(ledger: Ledger, run: Provenance, findings: Sequence[GateFinding
         for one in findings:
             evidence = encoded(one.evidence)
             journal.append(GateDecided(run.run_id, now, one.gate, one.result, "", one.scorer, one.model, evidence))
-        if reason is not None:
-            status = RunStatus.GATE_FAILED
+        status = RunStatus.COMPLETE if reason is None else RunStatus.GATE_FAILED
+        if status != run.status:
             journal.append(RunEnded(run.run_id, now, status, EXIT_CODES[status], run.duration_s or 0.0, reason))
     return ingest(ledger, whole=journal.whole)

@@ -85,7 +85,7 @@ def _pair(counted: CountedDifferences) -> Paired:
 
 _TOLD_APART = {"dataset", "scorers"}
 """What is found in more than the job file: a dataset of the same name may have other rows."""
-_ASKS_NOTHING_ELSE = {"name", "description", "tags", "schedule", "gates", "budget"}
+_ASKS_NOTHING_ELSE = {"name", "description", "tags", "schedule", "gates", "budget", "judge"}
 
 
 def changed_since_before(runs: Sequence[JobRun], course: Sequence[JobCourse]) -> dict[str, str]:

@@ -29,7 +29,7 @@ from workbench.scoring.scorers import FAILED
 from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_intervals
 
 LAST = "last"
-"""The newest run, where the id of one is asked for."""
+"""The newest run that is not a judge's, where the id of one is asked for."""
 
 
 class RunFindings(msgspec.Struct, frozen=True):
@@ -65,12 +65,13 @@ def find_run(reader: Reader, named: str | None) -> str:
     Raises:
         InputError: There is no such run, or several match.
     """
-    known = [run.run_id for run in reader.all(RunId)]
+    runs = reader.all(RunId)
+    known = [run.run_id for run in runs]
     if not known:
         which = f" {named!r}" if named not in (None, LAST) else ""
         raise InputError(Fault("", f"there is no run{which}: the ledger is empty", f"`{commands.RUN_JOB}` starts one"))
     if named is None or named == LAST:
-        return known[0]
+        return next((run.run_id for run in runs if not run.judges), known[0])
     if not named:
         raise InputError(Fault("RUN", "it is empty", f"`{commands.LIST_RUNS}` lists them"))
     begins = [run_id for run_id in known if run_id.startswith(named)]

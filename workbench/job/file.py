@@ -263,6 +263,13 @@ class UnscoredTable(TomlTable, frozen=True):
         return [name for name in self.__struct_fields__ if getattr(self, name) == "unknown"]
 
 
+class JudgeTable(TomlTable, frozen=True):
+    """`[judge]`: when the judges among the scorers are asked."""
+
+    when: Literal["run", "later"] = "run"
+    """"run" asks them in the same command, once the answers are in; "later" leaves that to `workbench score RUN --yes`."""
+
+
 class ScheduleTable(TomlTable, frozen=True):
     """`[schedule]`: when a job is asked again; `workbench schedule` makes a timer or crontab lines of it."""
 
@@ -305,6 +312,8 @@ class JobFile(TomlTable, frozen=True):
     """Which models are ranked."""
     unscored: UnscoredTable = UnscoredTable()
     """What an answer without a score is to a comparison."""
+    judge: JudgeTable = JudgeTable()
+    """When judges among the scorers are asked."""
     gates: GatesTable | None = None
     """What a run must reach."""
     schedule: ScheduleTable | None = None

@@ -17,6 +17,7 @@ from workbench.job.file import (
     DatasetTable,
     GatesTable,
     JobFile,
+    JudgeTable,
     ModelTable,
     PromptTable,
     RequestFields,
@@ -103,6 +104,7 @@ class Job(msgspec.Struct, frozen=True):
     schedule: ScheduleTable | None
     compare: CompareTable = CompareTable()
     unscored: UnscoredTable = UnscoredTable()
+    judge: JudgeTable = JudgeTable()
     gates: GatesTable | None = None
     variants: tuple[Variant, ...] = ()
     """At least one: without `[[variants]]` the prompt of the job itself."""
@@ -209,6 +211,7 @@ def checked_job(data: dict[str, Any], text: str, path: Path) -> Job:
         schedule=written.schedule,
         compare=written.compare,
         unscored=written.unscored,
+        judge=written.judge,
         gates=written.gates,
         variants=_variants(written, path.parent),
     )

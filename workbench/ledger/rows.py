@@ -59,6 +59,8 @@ class RunId(QueryRow, frozen=True):
     query = "run_ids"
 
     run_id: str
+    judges: bool
+    """Whether it is the run of a judge, about the answers of another one."""
 
 
 class Provenance(QueryRow, frozen=True):

@@ -188,7 +188,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
             f"its calls are made later, by `{commands.ASK_JUDGES}`; they are not counted in this plan",
         )
         for scorer in job.scorers
-        if scorer.asks_a_model
+        if scorer.asks_a_model and job.judge.when == "later"
     ]
     found += [*prompt_warnings(plan), *(Finding(job.where(where), text) for where, text in plan.checks.findings())]
     found += _lint_gates(plan)

@@ -9,6 +9,7 @@ from workbench.planning.estimate import RunEstimate
 from workbench.planning.expand import Plan
 from workbench.planning.lint import Finding
 from workbench.planning.references import PlannedReference
+from workbench.scoring.judge import Judge
 
 
 class ModelPlan(msgspec.Struct, frozen=True):
@@ -53,6 +54,16 @@ class WindowPlan(msgspec.Struct, frozen=True):
         return max(self.left[0] - self.high_units, 0.0), max(self.left[1] - self.low_units, 0.0)
 
 
+class PlannedJudge(msgspec.Struct, frozen=True):
+    """What a judge may be asked by a run; what it has judged already is not asked again."""
+
+    scorer: str
+    model: str
+    most_calls: int
+    max_tokens: int
+    """Of each call."""
+
+
 class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What a run would do, and what is questionable about it. The object of `plan --json`, but for the findings."""
 
@@ -82,6 +93,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How large a drop of a watched score must be to be found within three runs, by model."""
     references: tuple[PlannedReference, ...] = ()
     """What scores without a model, by scorer."""
+    judges: tuple[PlannedJudge, ...] = ()
+    """What the judges among the scorers are asked after the answers, in the same command."""
     settings: tuple[str, ...]
     """The settings files that were read."""
     requests: tuple[dict[str, Any], ...]
@@ -101,7 +114,15 @@ def described(plan: Plan, findings: list[Finding], expected: RunEstimate, ledger
         ModelPlan(model.id, sum(1 for _ in plan.to_send(number)), model.max_in_flight, model.timeout_s)
         for number, model in enumerate(plan.models)
     )
+    judges = tuple(
+        PlannedJudge(
+            one.named, one.model, min(len(plan) * one.votes, one.most_calls or len(plan) * one.votes), one.max_tokens
+        )
+        for one in plan.job.scorers
+        if isinstance(one, Judge) and plan.job.judge.when == "run"
+    )
     return RunPlan(
+        judges=judges,
         job=plan.job.name,
         planned=len(plan),
         reused=plan.reused,

@@ -43,7 +43,7 @@ _AROUND = " \t\r.,;:!?()[]{}\"'`“”„‘’«»*_\ufe0f"
 
 
 class Judge(Scorer, frozen=True, tag="judge"):
-    """A model judges by a rubric, with the target as reference; `workbench score RUN --yes` asks it, in a run of its own.
+    """A model judges by a rubric, with the target as reference; it is asked in a run of its own, after the answers.
 
     Convention: the last line `VERDICT: WORD` of its answer counts, as in the model-graded checks of openai/evals; of several
     votes the majority.

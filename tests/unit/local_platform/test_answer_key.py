@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from workbench.api.functions import make_job
+from workbench.api.made_jobs import make_job
 from workbench.local_platform.answer_key import AnswerKey, AnswerKeyFile, Entry, KeyedAnswer, digest_of
 from workbench.planning.answer_key import TOGETHER, write_answers
 

@@ -1,0 +1,124 @@
+"""A judge that belongs to its run: asked in the same command, within its limits, before its gates are decided."""
+
+import json
+import shlex
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Workbench, job, quick, sums
+from tests.waiting import until
+from workbench.local_platform.config import load_config
+from workbench.local_platform.server import ThreadedServer
+
+SAMPLES = 6
+JUDGE = '[[scorers]]\nname = "judge"\nmodel = "{model}"\n{more}'
+
+
+def with_judge(
+    bench: Workbench, *tables: str, model: str = "Abacus Large [careful]", more: str = "", wrong: int = 2
+) -> None:
+    """A job of six sums, some with a wrong target, that a judge looks at."""
+    rows = sums(SAMPLES).splitlines()
+    wronged = (row.replace('"target": ', '"target": 77') if n < wrong else row for n, row in enumerate(rows))
+    bench.write("sums.jsonl", "\n".join(wronged))
+    text = job("sim/instant").replace('[[scorers]]\nname = "numeric"\n', "") + JUDGE.format(model=model, more=more)
+    bench.write("job.toml", "\n".join((text, *tables)))
+
+
+def calls(server: ThreadedServer) -> int:
+    return server.platform.statistics.requests.total()
+
+
+def test_its_verdicts_are_in_the_runs_own_last_lines_gates_and_usage(
+    bench: Workbench, platform: ThreadedServer
+) -> None:
+    with_judge(bench, '[gates]\nmin_mean = { judge = 0.99 }\non_uncertain = "fail"\n[tags]\nteam = "optics"\n')
+    before = calls(platform)
+    done = bench("run", "job.toml", "--no-report", code=100)
+    assert "judge: judged in run " in done.stderr
+    assert f"{SAMPLES} calls" in done.stderr
+    assert "scores 0.667" in done.stdout
+    assert calls(platform) - before == 2 * SAMPLES
+    shown = bench.json("show")  # the last run is the one that was judged
+    assert (shown["job"], shown["status"]) == ("sums", "gate_failed")
+    (used,) = [row for row in bench.json("usage", "--by", "tag") if row["tag"] == "team = optics"]
+    assert used["calls"] == 2 * SAMPLES
+    again = bench.json("run", "job.toml", "--no-report", code=100)
+    assert (again["reused"], calls(platform) - before) == (SAMPLES, 2 * SAMPLES), "nothing is paid for twice"
+
+
+def test_what_the_budget_leaves_is_asked_and_the_rest_named_with_its_command(
+    bench: Workbench, platform: ThreadedServer
+) -> None:
+    with_judge(bench, f"[budget]\nrequests = {SAMPLES + 4}\n[gates]\nmin_mean = {{ judge = 0.01 }}\n")
+    before = calls(platform)
+    done = bench("run", "job.toml", "--no-report", code=7)
+    assert calls(platform) - before == SAMPLES + 4
+    assert "its gates are not decided" in done.stderr
+    assert "2 judgements still to be asked for: `" in done.stderr
+    asks = done.stderr.split("still to be asked for: `")[1].split("`")[0]
+    assert "gate" not in done.stdout
+    finished = bench(*shlex.split(asks)[1:])
+    assert "gate min_mean met" in finished.stdout
+    assert calls(platform) - before == 2 * SAMPLES
+    assert [gate["result"] for gate in bench.json("show")["gates"]] == ["met"]
+
+
+def test_a_gate_that_is_decided_later_fails_the_run_too(bench: Workbench) -> None:
+    with_judge(bench, '[judge]\nwhen = "later"\n[gates]\nmin_mean = { judge = 0.99 }\n', wrong=SAMPLES)
+    run_id = bench.json("run", "job.toml", "--no-report")["run_id"]
+    assert bench.json("show")["status"] == "complete"
+    assert "gate min_mean not met" in bench("score", run_id, "--yes", code=100).stdout
+    assert bench.json("show")["status"] == "gate_failed"
+
+
+@pytest.mark.slow
+def test_a_judge_that_is_down_leaves_its_part_to_the_same_command(bench: Workbench) -> None:
+    with_judge(bench, model="sim/locked")
+    done = bench("run", "job.toml", "--no-report", code=3)
+    assert f"{SAMPLES} judgements still to be asked for" in done.stderr
+    with_judge(bench, model="Lab Tutor")
+    again = bench.json("run", "job.toml", "--no-report")
+    assert (again["reused"], again["exit_code"] if "exit_code" in again else 0) == (SAMPLES, 0)
+
+
+def test_a_run_that_used_its_deadline_up_asks_no_judge(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 200)) as server:
+        bench = Workbench(tmp_path, server)
+        with_judge(bench)
+        text = (tmp_path / "job.toml").read_text().replace("passes = 1", "passes = 1\ndeadline_s = 0.15")
+        bench.write("job.toml", text)
+        done = bench("run", "job.toml", "--no-report", code=None)
+        assert done.returncode in (3, 7)
+        assert calls(server) <= SAMPLES
+
+
+def test_ctrl_c_is_heard_while_the_judge_is_asked(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 100)) as server:
+        bench = Workbench(tmp_path, server)
+        with_judge(bench)
+        bench.write("sums.jsonl", sums(40))
+        bench.write("job.toml", (tmp_path / "job.toml").read_text().replace("max_in_flight = 8", "max_in_flight = 2"))
+        process = bench.start("run", "job.toml", "--json", "--no-report")
+        until(lambda: calls(server) >= 44)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+        assert process.returncode in (3, 130), errors
+        assert json.loads(out)["completed"] == 40
+        assert "judgements still to be asked for" in errors
+        done = calls(server)
+        assert done < 80
+        bench("run", "job.toml", "--no-report")
+        assert calls(server) == 80, "only what was not judged is asked"
+
+
+def test_the_plan_counts_what_a_judge_may_be_asked(bench: Workbench) -> None:
+    with_judge(bench, more="votes = 3\n")
+    planned = bench.json("plan", "job.toml")["judges"]
+    assert planned == [{"scorer": "judge", "model": "Abacus Large [careful]", "most_calls": 18, "max_tokens": 512}]
+    assert (
+        "then judge: at most 18 calls of Abacus Large [careful], each with up to 512 tokens"
+        in bench("plan", "job.toml").stdout
+    )
