@@ -510,10 +510,10 @@ CASES: list[tuple[str, str, Change]] = [
 ALONE = "job that is running"
 OF_A_TEAM = ("copy of nothing",)
 NOT_HERE = {
-    "api/functions.py: _records": "of the Python API",
+    "api/made_jobs.py: _records": "of the Python API",
     "api/functions.py: _where": "of the Python API",
     "running/options.py: check_options": "of the Python API; the command line checks the number",
-    "api/functions.py: _job": "of the Python API",
+    "api/made_jobs.py: _job": "of the Python API",
     "evaluation/gates.py: _baseline": "a run that is its own baseline",
     "job/narrowing.py: _first": "of the Python API; the command line checks the number",
     "allowance/readings.py: read_from_platform": "a platform whose routes have weights",

@@ -215,8 +215,7 @@ async def run_job(
         InputError: Before anything is sent, if anything about the job is wrong.
         LockHeldError: The job is running already on this ledger.
     """
-    job, ledger = _ready(where, job, options)
-    handled = handled_signals()
+    (job, ledger), handled = _ready(where, job, options), handled_signals()
     async with connected(where, job.ids, options.occasion) as session:
         with (
             _expanded(session, job, options.max_tokens, session.answers) as plan,
@@ -236,8 +235,8 @@ async def run_job(
             findings = len(lint_plan(plan, session.models, {}))
             for finding in (*_judge_findings(where, session, job), *prompt_warnings(plan)):
                 warn(f"{finding.where}: {finding.text}")
-            simulated = _is_simulated(session, plan)
-            started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=simulated)
+            is_simulated = _is_simulated(session, plan)
+            started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=is_simulated)
             resumed = None if options.resume is None else _provenance(ledger, options.resume).run_id
             started = msgspec.structs.replace(
                 started, fresh=options.fresh, resumed_run=resumed, occasion=options.occasion
@@ -245,11 +244,11 @@ async def run_job(
             conductor = RunExecution(plan, session.client, ledger, started, session.models)
             if len(plan) > 1:  # a single question is a person's
                 session.client.send_as_batch()
-            limit, given = job.run.max_in_flight, _caps(where)
+            limit = job.run.max_in_flight
             tempo = (EMBEDDED if plan.identity == LOCAL else ACCOUNT)._replace(is_brief=options.is_brief)
             with (
                 slots_of(where, session.endpoint, limit, job.name, presence, longest_s(plan, tempo)) as slots,
-                caps_kept(ledger, job, given, plan.models, run_id) as caps,
+                caps_kept(ledger, job, _caps(where), plan.models, run_id) as caps,
             ):
                 patience_s = job.run.patience_s or (PATIENCE_S if options.occasion is None else OCCASION_PATIENCE_S)
                 presence.will_send(len(plan) - plan.reused)
