@@ -70,6 +70,20 @@ def test_rows_in_every_format_say_the_same(answered: Workbench, tmp_path: Path) 
     assert {row["sample_id"] for row in table if row["sample_id"].endswith('"x")')} == {"'" + FORMULA}
 
 
+def test_a_table_is_in_the_order_of_its_samples_with_their_own_columns(bench: Workbench) -> None:
+    rows = [{"input": f"What is {n} + 1?", "target": n + 1, "level": "easy", "answer": "mine"} for n in range(12)]
+    bench.write("rows.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    judge = '[[scorers]]\nname = "judge"\nmodel = "Abacus Large [careful]"\n'
+    bench.write("job.toml", job("sim/instant", dataset="rows.jsonl") + judge)
+    bench("run", "job.toml", "--no-report")
+    table = list(csv.DictReader(io.StringIO(bench("export", "--format", "csv").stdout)))
+    assert [row["sample_id"] for row in table] == [str(number) for number in range(1, 13)]
+    assert {(row["level"], row["metadata.answer"]) for row in table} == {("easy", "mine")}
+    assert {row["extracted.judge"] for row in table} <= {"CORRECT", "INCORRECT"}
+    assert all(row["reason.judge"].startswith("Abacus Large [careful] says ") for row in table)
+    assert list(table[0])[:6] == ["sample_id", "epoch", "requested_model", "variant", "input", "target"]
+
+
 def test_batch_lines_hold_the_responses_verbatim(answered: Workbench) -> None:
     lines = [json.loads(line) for line in answered("export", "--format", "batch").stdout.splitlines()]
     found = {line["custom_id"]: line for line in lines}

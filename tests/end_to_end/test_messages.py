@@ -6,6 +6,7 @@ import re
 import shlex
 import socket
 import sqlite3
+import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from importlib import resources
@@ -13,6 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import duckdb
+import openpyxl
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -100,6 +102,26 @@ def fifo(name: str) -> Change:
     return lambda bench: os.mkfifo(bench.folder / name)
 
 
+def sheets(**tables: list[list[Any]]) -> Change:
+    """A workbook."""
+
+    def change(bench: Workbench) -> None:
+        book = openpyxl.Workbook()
+        book.remove(book.worksheets[0])
+        for name, rows in tables.items():
+            sheet = book.create_sheet(name)
+            for row in rows:
+                sheet.append(row)
+        book.save(bench.folder / "d.xlsx")
+
+    return change
+
+
+def broken_workbook(bench: Workbench) -> None:
+    with zipfile.ZipFile(bench.folder / "d.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<")
+
+
 def dataset(path: str) -> Change:
     return job_with("sums.jsonl", path)
 
@@ -183,6 +205,13 @@ CASES: list[tuple[str, str, Change]] = [
     ("due and fresh", "run job.toml --occasion due --fresh", nothing),
     ("no column of a second annotator", "lint job.toml", job_with("[request]", 'second_target = "secnd"\n[request]')),
     ("reference that is the target", "lint job.toml", job_with("[request]", 'reference = { old = "target" }\n[request]')),
+    ("workbook of several sheets", "datasets show d.xlsx", sheets(One=[["input"], ["a"]], Two=[["input"], ["b"]])),
+    ("workbook of nothing", "datasets show d.xlsx", sheets(One=[])),
+    ("sheet that is not there", "lint job.toml", then(sheets(Marks=[["input"], ["a"]]), job_with('path = "sums.jsonl"', 'path = "d.xlsx"\nsheet = "Mraks"'))),
+    ("formula without a result", "datasets show d.xlsx", sheets(One=[["input"], ["=1+1"]])),
+    ("formula that gives an error", "datasets show d.xlsx", sheets(One=[["input"], ["#DIV/0!"]])),
+    ("cell beyond the header", "datasets show d.xlsx", sheets(One=[["input"], ["a", "b"]])),
+    ("broken workbook", "datasets show d.xlsx", broken_workbook),
     ("due and narrowed", "run job.toml --occasion due --limit 1", run(NIGHTLY)),
     ("occasion that is no time", "run job.toml --occasion someday", run(NIGHTLY)),
     ("occasion of a plain job", "run job.toml --occasion 2026-11-01", nothing),

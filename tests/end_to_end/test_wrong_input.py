@@ -38,6 +38,11 @@ def tool(function: str) -> str:
     return f'tools = [{{ type = "function", function = {function} }}]'
 
 
+def then_sheet(bench: Workbench) -> None:
+    bench.write("d.csv", "input\na\n")
+    bench.write("job.toml", job(dataset="d.csv").replace('path = "d.csv"', 'path = "d.csv"\nsheet = "One"'))
+
+
 CASES: list[tuple[str, Change, str]] = [
     ("unknown key", job_with("max_in_flight", "max_in_fligth"), "job.toml:9: run.max_in_fligth: unknown key (did you mean 'max_in_flight'?)"),
     ("limit 64", job_with("max_in_flight = 8", "max_in_flight = 64"), "job.toml:9: run.max_in_flight: expected at most 63, found 64"),
@@ -89,13 +94,15 @@ CASES: list[tuple[str, Change, str]] = [
     ("null row", data("null\n"), "sums.jsonl:1: expected one JSON object per line, found null"),
     ("number row", data('{"input": "a"}\n5\n'), "sums.jsonl:2: expected one JSON object per line, found the number 5"),
     ("null element", data('[{"input": "a"}, null]'), "sums.jsonl: element 2: expected an object, found null"),
-    ("workbook", data(b"PK\x03\x04\x14\x00\x06\x00", "d.xlsx"), "d.xlsx: an Excel workbook or another zip archive (save it as CSV in UTF-8)"),
+    ("zip archive", data(b"PK\x03\x04\x14\x00\x06\x00", "d.xlsx"), "d.xlsx: a zip archive, not a dataset (unzip d.xlsx)"),
+    ("workbook with a password", data(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "d.xlsx"), "or one with a password (save it as .xlsx without a password)"),
+    ("sheet of a table", then_sheet, "d.csv: dataset.sheet names a sheet of a workbook, and this is csv (remove it)"),
     ("xz archive", data(b"\xfd7zXZ\0", "d.jsonl.xz"), "d.jsonl.xz: an xz archive; only .gz and .zst are read as they are (xz -dk d.jsonl.xz)"),
     ("object over lines", data('{\n "input": "a"\n}\n'), "sums.jsonl:1: an object that goes on over several lines"),
     ("key in the path", lambda bench: bench.environment.update(WORKBENCH_BASE_URL="http://127.0.0.1:1/sk-0abcdefghijklmnop/api"),
      "WORKBENCH_BASE_URL: it must not carry an API key in its path"),
-    ("UTF-16", data("input\na\n".encode("utf-16"), "d.csv"), "d.csv: it is UTF-16, not UTF-8 (iconv -f UTF-16 -t UTF-8 d.csv)"),
-    ("Latin-1", data("input\nfünf\n".encode("latin-1"), "d.csv"), "byte 0xfc is not UTF-8 (is it Latin-1?)"),
+    ("UTF-16", data('{"input": "a"}\n'.encode("utf-16")), "sums.jsonl: it is UTF-16, not UTF-8 (iconv -f UTF-16 -t UTF-8 sums.jsonl)"),
+    ("Latin-1", data('{"input": "fünf"}\n'.encode("latin-1")), "is not UTF-8 (is it Latin-1?)"),
     ("Git LFS", data("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"), "sums.jsonl: a Git LFS pointer, not the data (git lfs pull)"),
     ("web page", data("<!DOCTYPE html><html><body>Sign in</body></html>"), "sums.jsonl: an HTML page, not data"),
     ("open quote", data('input\n"a\n', "d.csv"), "a quote opened on line 2 is never closed"),

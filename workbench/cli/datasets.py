@@ -15,7 +15,8 @@ from workbench.display.text import plural, significant
 from workbench.records import Sample
 
 _SHOWN_CHARS = 300
-_FORMATS = {"jsonl": "JSON Lines", "json": "a JSON array", "csv": "CSV", "tsv": "TSV", "parquet": "Parquet"}
+_FORMATS = {"jsonl": "JSON Lines", "json": "a JSON array", "csv": "CSV", "tsv": "TSV", "parquet": "Parquet",
+            "xlsx": "an Excel workbook"}  # fmt: skip
 
 _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 _layout = click.option(
@@ -83,6 +84,7 @@ def _described(file: Path, found: Overview) -> list[str]:
         f"input: {lengths}",
     ]
     lines += [f"metadata: {', '.join(map(_in_a_line, found.metadata))}"] if found.metadata else []
+    lines += [f"note: {note}" for note in found.notes]
     lines += [f"equal samples: {found.equal}"] if found.equal else []
     lines += [f"ids that are used again: {found.repeated_ids}"] if found.repeated_ids else []
     return lines

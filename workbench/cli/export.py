@@ -14,7 +14,7 @@ from workbench.api.session import ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import say, terminal_safe, terminal_safe_json
 from workbench.errors import InputError, no_folder
-from workbench.evaluation.exports import batch_lines, json_line, junit, rows, safe_for_a_spreadsheet
+from workbench.evaluation.exports import batch_lines, json_line, junit, rows, safe_for_a_spreadsheet, table_rows
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import CurrentScore
@@ -73,7 +73,7 @@ def _parts(reader: Reader, run_id: str, form: str) -> Iterator[bytes]:
 def _csv(reader: Reader, run_id: str) -> Iterator[bytes]:
     buffer = io.StringIO()
     writer: csv.DictWriter[str] | None = None
-    for row in rows(reader, run_id):
+    for row in table_rows(reader, run_id):
         if writer is None:
             writer = csv.DictWriter(buffer, list(row))
             writer.writerow({name: safe_for_a_spreadsheet(name) for name in row})

@@ -8,6 +8,7 @@ import gzip
 import io
 import itertools
 import re
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,12 +18,13 @@ from typing import Literal
 from workbench.errors import Fault, InputError, nearest_file
 from workbench.zstd import ZstdError, ZstdFile
 
-Format = Literal["jsonl", "json", "csv", "tsv", "parquet"]
+Format = Literal["jsonl", "json", "csv", "tsv", "parquet", "xlsx"]
 BOM = b"\xef\xbb\xbf"
-_HEAD_BYTES = 65_536
+_HEAD_BYTES, _PART_BYTES = 65_536, 2**20
 MOST_LINE_BYTES = 2**26
 """Of a row: reading one takes several times its bytes in memory."""
 _GZIP, _ZSTD, _PARQUET, _ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"PK\x03\x04"
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _SCALAR = re.compile(rb'null|true|false|"|-?[0-9]')
 _LOGS = (
     (re.compile(rb'"promptfooVersion"|"evalId"'), "results of promptfoo"),
@@ -157,6 +159,11 @@ def format_of(path: Path) -> Format:
         head = stream.read(_HEAD_BYTES)
     if head[:4] == _PARQUET:
         return "parquet"
+    if head.startswith(_ZIP) and path.suffix != ".eval" and _is_workbook(path):
+        return "xlsx"
+    is_utf_16 = _is_utf_16(head)
+    if is_utf_16:
+        head = _as_utf_8(head)
     _refuse_packed(head, path)
     _refuse_others(head, path)
     text = head.removeprefix(BOM).lstrip()
@@ -166,6 +173,8 @@ def format_of(path: Path) -> Format:
                 str(path), "the dataset is empty", 'expected a sample a line, such as {"input": "2 + 2", "target": "4"}'
             )
         )
+    if is_utf_16 and text[:1] in b"[{":
+        raise InputError(Fault(str(path), "it is UTF-16, not UTF-8", f"iconv -f UTF-16 -t UTF-8 {path.name}"))
     if text[:1] == b"[":
         return "json"
     if text[:1] == b"{":
@@ -178,7 +187,64 @@ def format_of(path: Path) -> Format:
 def delimiter_of(path: Path) -> str:
     """Return what separates the cells of a table."""
     with opened(path) as stream:
-        return delimiter_in(stream.read(_HEAD_BYTES))
+        head = stream.read(_HEAD_BYTES)
+    return delimiter_in(_as_utf_8(head) if _is_utf_16(head) else head)
+
+
+def encoding_of(path: Path) -> str:
+    """Return the encoding of a table, as Python names it: UTF-8, or what spreadsheet programs write instead.
+
+    UTF-16 has its mark. A file is CP1252 where its first signs beyond ASCII are not UTF-8 and stand within words, as accented
+    letters do; a file that is UTF-8 but for a broken byte is not.
+    """
+    decoder, seen = codecs.getincrementaldecoder("utf-8-sig")(), b""
+    with opened(path) as stream:
+        head = stream.read(_HEAD_BYTES)
+        if _is_utf_16(head):
+            return "utf-16"
+        try:
+            while head:
+                seen = head
+                decoder.decode(head)
+                head = stream.read(_PART_BYTES)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "cp1252" if _is_western(seen) else "utf-8-sig"
+    return "utf-8-sig"
+
+
+def _is_western(data: bytes) -> bool:
+    """Return whether bytes that are not UTF-8 are a text of Western Europe as Windows writes it."""
+    runs = _NOT_ASCII.findall(data)
+    as_utf_8 = sum(len(found) > 1 and _is_utf_8(found) for found in runs)
+    with contextlib.suppress(UnicodeDecodeError):
+        data.decode("cp1252")
+        return bool(runs) and not as_utf_8 and len(_IN_A_WORD.findall(data)) > _OF_WORDS * len(runs)
+    return False
+
+
+def _is_utf_8(data: bytes) -> bool:
+    with contextlib.suppress(UnicodeDecodeError):
+        data.decode()
+        return True
+    return False
+
+
+def _is_utf_16(head: bytes) -> bool:
+    return head.startswith(_UTF_16) and not head.startswith(_UTF_32)
+
+
+def _as_utf_8(head: bytes) -> bytes:
+    """Return the beginning of a UTF-16 text in UTF-8; it may be cut within a sign."""
+    return codecs.getincrementaldecoder("utf-16")("replace").decode(head).encode()
+
+
+def _is_workbook(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except (zipfile.BadZipFile, OSError):
+        return False
 
 
 def delimiter_in(head: bytes) -> str:
@@ -247,7 +313,10 @@ def _refuse_others(head: bytes, path: Path) -> None:
     if head.startswith(_ZIP) and path.suffix == ".eval":
         raise InputError(Fault(str(path), "a log of Inspect, not a dataset", "name the dataset that its task read"))
     if head.startswith(_ZIP):
-        raise InputError(Fault(str(path), "an Excel workbook or another zip archive", "save it as CSV in UTF-8"))
+        raise InputError(Fault(str(path), "a zip archive, not a dataset", f"unzip {path.name}"))
+    if head.startswith(_OLD_OFFICE):
+        problem = "an old Excel workbook (.xls), or one with a password"
+        raise InputError(Fault(str(path), problem, "save it as .xlsx without a password"))
     if begins.startswith(_LFS_POINTER):
         raise InputError(Fault(str(path), "a Git LFS pointer, not the data", "git lfs pull"))
     for pattern, what in _LOGS if begins.startswith(b"{") and not _OURS.match(head) else ():

@@ -13,7 +13,7 @@ from workbench.dataset.files import MOST_LINE_BYTES, format_of
 from workbench.dataset.layouts.known import layout_of
 from workbench.dataset.layouts.layout import PLAIN, Layout
 from workbench.dataset.one_object import rows_within
-from workbench.dataset.samples import rows_of, samples_in
+from workbench.dataset.samples import notes_on, rows_of, samples_in
 from workbench.errors import Fault, InputError, no_folder
 from workbench.records import Sample
 
@@ -41,6 +41,8 @@ class Overview(msgspec.Struct, frozen=True):
     longest_chars: int
     metadata: list[str]
     """Columns beside those with a meaning."""
+    notes: list[str]
+    """What is unusual of the file, and read all the same."""
     first: list[Sample]
 
 
@@ -74,7 +76,7 @@ def overview(path: Path, layout: Layout | None, most: int) -> Overview:
     return Overview(
         format=format_of(path), layout=taken.name, title=taken.title, note=taken.note, samples=len(lengths), **counts,
         shortest_chars=min(lengths), median_chars=median(lengths), longest_chars=max(lengths), metadata=list(metadata),
-        first=first,
+        notes=notes_on(path), first=first,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from workbench.dataset.json_rows import PlacedRow, array_rows, decoded, jsonl_ro
 from workbench.dataset.layouts.known import in_our_columns, layout_named
 from workbench.dataset.layouts.layout import PLAIN, Layout
 from workbench.dataset.one_object import object_in, refuse_one_object
-from workbench.dataset.table_rows import delimited_rows, parquet_rows
+from workbench.dataset.table_rows import delimited_rows, parquet_rows, table_notes
 from workbench.errors import Fault, InputError, nearest
 from workbench.job.faults import limit_range
 from workbench.job.file import DatasetTable, FieldNames
@@ -139,7 +139,7 @@ def _samples(job: Job, files: list[Path], reader: "_SampleReader") -> Iterator[S
 def _rows_of_job(job: Job, path: Path) -> Iterator[PlacedRow]:
     given = job.dataset
     is_told = given.layout is not None or given.fields != FieldNames()
-    return rows_of(path, given.format, given.delimiter, as_they_are=is_told)
+    return rows_of(path, given.format, given.delimiter, given.sheet, as_they_are=is_told)
 
 
 def _given_rows(job: Job) -> Iterator[PlacedRow]:
@@ -179,13 +179,19 @@ def samples_in(path: Path, layout: Layout | None = None, rows: Iterator[PlacedRo
 
 
 def rows_of(
-    path: Path, kind: Format | None = None, delimiter: str | None = None, *, as_they_are: bool = False
+    path: Path,
+    kind: Format | None = None,
+    delimiter: str | None = None,
+    sheet: str | None = None,
+    *,
+    as_they_are: bool = False,
 ) -> Iterator[PlacedRow]:
     """Return the rows of a file as they are there.
 
     Args:
         kind: Its format; detected from its content by default.
         delimiter: What separates the cells of a table; detected from its content by default.
+        sheet: Of a workbook; by default the only one that has rows.
         as_they_are: Whether somebody says what the rows are: then an only one is not looked into.
 
     Raises:
@@ -195,6 +201,10 @@ def rows_of(
     if delimiter is not None and found not in ("csv", "tsv"):
         raise InputError(
             Fault(str(path), f"dataset.delimiter separates the cells of tables, and this is {found}", "remove it")
+        )
+    if sheet is not None and found != "xlsx":
+        raise InputError(
+            Fault(str(path), f"dataset.sheet names a sheet of a workbook, and this is {found}", "remove it")
         )
     match found:
         case "jsonl":
@@ -207,6 +217,26 @@ def rows_of(
             return delimited_rows(path, delimiter or "\t")
         case "parquet":
             return parquet_rows(path)
+        case "xlsx":
+            from workbench.dataset.workbook import workbook_rows
+
+            return workbook_rows(path, sheet)
+
+
+def notes_on(path: Path, kind: Format | None = None, delimiter: str | None = None) -> list[str]:
+    """Return what is unusual of a file, and read all the same: its encoding, a column without a name.
+
+    Args:
+        kind: Its format; detected from its content by default.
+        delimiter: What separates the cells of a table; detected from its content by default.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    found = kind or format_of(path)
+    if found not in ("csv", "tsv"):
+        return []
+    return list(table_notes(path, "\t" if found == "tsv" else delimiter or delimiter_of(path)))
 
 
 def _not_one_object(path: Path) -> Iterator[PlacedRow]:

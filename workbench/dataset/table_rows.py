@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from workbench.dataset.files import MOST_LINE_BYTES, likely_encoding, opened
+from workbench.dataset.files import MOST_LINE_BYTES, encoding_of, likely_encoding, opened
 from workbench.dataset.json_rows import PlacedRow
 from workbench.errors import Fault, InputError
 
 _BATCH_ROWS = 1024
+_ENCODINGS = {"utf-16": "UTF-16", "cp1252": "CP1252 (Windows, Western Europe)"}
 _MOST_BATCH_BYTES = 2**27
 _OTHER_CELLS = "quote the cells that hold a delimiter, or set dataset.delimiter"
 
@@ -23,28 +24,29 @@ _OTHER_CELLS = "quote the cells that hold a delimiter, or set dataset.delimiter"
 def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
     """Return the rows of a table with a header line; every cell is text.
 
+    A first column without a name, which pandas writes for its index, is left out.
+
     Args:
         delimiter: What separates the cells.
 
     Raises:
-        InputError: A row has more or fewer cells than the header, a quote is not closed, or it is not valid UTF-8.
+        InputError: A row has more or fewer cells than the header, a quote is not closed, or its text is in no known encoding.
     """
     csv.field_size_limit(sys.maxsize)  # a long prompt must not make a row invalid
+    encoding = encoding_of(path)
     with opened(path) as stream:
-        reader = csv.reader(
-            io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), delimiter=delimiter, strict=True
-        )
+        reader = csv.reader(io.TextIOWrapper(stream, encoding=encoding, newline=""), delimiter=delimiter, strict=True)
         start = 1
         try:
             header = next(reader, [])
-            _check_header(header, path)
+            skipped = checked_header(header, f"{path}:1")
             start = reader.line_num + 1
             for cells in reader:
                 if cells:
                     if len(cells) != len(header):
                         problem = f"{len(cells)} cells where the header has {len(header)}"
                         raise InputError(Fault(f"{path}:{start}", problem, _OTHER_CELLS))
-                    yield f"{path}:{start}", dict(zip(header, cells, strict=True))
+                    yield f"{path}:{start}", dict(zip(header[skipped:], cells[skipped:], strict=True))
                 start = reader.line_num + 1
         except csv.Error as error:
             cut = "unexpected end" in str(error)
@@ -58,16 +60,33 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
             ) from error
 
 
-def _check_header(header: list[str], path: Path) -> None:
+def checked_header(header: list[str], place: str) -> int:
+    """Return how many columns at the beginning are left out: one, where the first has no name and all others have theirs.
+
+    Raises:
+        InputError: Another column has no name, or two have the same.
+    """
     seen: set[str] = set()
-    for number, name in enumerate(header, 1):
+    skipped = int(len(header) > 1 and not header[0].strip())
+    for number, name in enumerate(header[skipped:], 1 + skipped):
         if not name.strip():
-            hint = "pandas writes its index there: to_csv(…, index=False) does not" if number == 1 else "name it"
-            hint = "remove the line" if number == 2 and header[0] == "sep=" else hint
-            raise InputError(Fault(f"{path}:1", f"column {number} of the header has no name", hint))
+            hint = "remove the line" if number == 2 and header[0] == "sep=" else "name it"
+            raise InputError(Fault(place, f"column {number} of the header has no name", hint))
         if name in seen:
-            raise InputError(Fault(f"{path}:1", f"the header names {name!r} twice", "rename one"))
+            raise InputError(Fault(place, f"the header names {name!r} twice", "rename one"))
         seen.add(name)
+    return skipped
+
+
+def table_notes(path: Path, delimiter: str) -> Iterator[str]:
+    """Return what is unusual of a table that is read all the same."""
+    encoding = encoding_of(path)
+    if encoding != "utf-8-sig":
+        yield f"read as {_ENCODINGS[encoding]}, not UTF-8"
+    with opened(path) as stream, io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
+        header = next(csv.reader(text, delimiter=delimiter), [])
+    if checked_header(header, f"{path}:1"):
+        yield "its first column has no name, and is left out as an index"
 
 
 def _plain(value: Any, place: str) -> Any:

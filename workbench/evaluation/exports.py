@@ -32,6 +32,51 @@ def rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
         )
 
 
+_FIRST = ("sample_id", "epoch", "requested_model", "variant", "input", "target")
+_LAST = (
+    "outcome", "counts", "served_model", "identity", "finish_reason", "prompt_tokens", "completion_tokens", "reasoning_tokens",
+    "total_tokens", "latency_ms", "reused", "reasoning", "run_id", "job", "request_key",
+)  # fmt: skip
+
+
+def table_rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
+    """Return the same for people: the sample with the columns of its dataset, the answer, what each scorer says of it and why.
+
+    How it came about is last. A column of the dataset that has one of these names is `metadata.NAME`.
+    """
+    scorers = [scorer.scorer for scorer in reader.all(RunScorer, run_ids=[run_id])]
+    own: dict[str, None] = {}
+    for answer in reader.each(RecordedAnswer, run_id=run_id):
+        own |= dict.fromkeys(_metadata(answer))
+    ours = {*_FIRST, *_LAST, "answer", "tool_calls"}
+    named = {name: f"metadata.{name}" if name in ours or "." in name else name for name in own}
+    for answer, scores in _scored(reader, run_id):
+        whole, metadata = msgspec.structs.asdict(answer), _metadata(answer)
+        yield (
+            {name: whole[name] for name in _FIRST}
+            | {title: _cell(metadata.get(name)) for name, title in named.items()}
+            | {"answer": answer.answer}
+            | {name: value for scorer in scorers for name, value in _said(scorer, scores.get(scorer)).items()}
+            | {name: whole[name] for name in _LAST}
+            | {"tool_calls": json.dumps(answer.tool_calls) if answer.tool_calls else None}
+        )
+
+
+def _metadata(answer: RecordedAnswer) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.json.decode(answer.metadata or "{}")
+    return found
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _said(scorer: str, score: AnswerScore | None) -> dict[str, Any]:
+    """Return what a scorer says of an answer: of a judge, its verdict and its reason."""
+    values = (None, None, None, None) if score is None else (score.value, score.extracted, score.reason, score.state)
+    return dict(zip((f"{name}.{scorer}" for name in ("score", "extracted", "reason", "state")), values, strict=True))
+
+
 def _scored(reader: Reader, run_id: str) -> Iterator[tuple[RecordedAnswer, dict[str, AnswerScore]]]:
     """Return every request of a run with its scores by scorer."""
     scores: dict[str, dict[str, AnswerScore]] = {}

@@ -47,10 +47,12 @@ class DatasetTable(TomlTable, frozen=True):
 
     path: str | list[str]
     """A file, a glob, or a list of them, relative to the job file."""
-    format: Literal["jsonl", "json", "csv", "tsv", "parquet"] | None = None
+    format: Literal["jsonl", "json", "csv", "tsv", "parquet", "xlsx"] | None = None
     """Detected from the content by default."""
     delimiter: Annotated[str, msgspec.Meta(min_length=1, max_length=1)] | None = None
     """What separates the cells of a CSV or TSV file, such as ";"; detected from its first rows by default."""
+    sheet: str | None = None
+    """The sheet of an Excel workbook; by default the only one that has rows."""
     layout: str | None = None
     """What the rows are, such as "gsm8k", "bfcl" or "plain"; detected from the first row where `fields` is not given."""
     fields: FieldNames = FieldNames()

@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 
 import workbench.display.commands as commands
+from workbench.dataset.files import expand
+from workbench.dataset.samples import notes_on
 from workbench.endings import JUDGED_RUN
 from workbench.errors import Fault, InputError
 from workbench.job.file import PromptTable, Worthless
@@ -165,7 +167,11 @@ def prompt_warnings(plan: Plan) -> list[Finding]:
 
 def _lint_dataset(plan: Plan) -> list[Finding]:
     job = plan.job
-    found = []
+    found = [
+        Finding(job.where("dataset", "path"), f"{path}: {note}")
+        for path in expand(job.dataset_paths, job.where("dataset", "path"))
+        for note in notes_on(path, job.dataset.format, job.dataset.delimiter)
+    ]
     if plan.repeated_ids:
         shown = ", ".join(map(repr, plan.repeated_ids[:_SHOWN_IDS]))
         more = f" and {len(plan.repeated_ids) - _SHOWN_IDS} more" if len(plan.repeated_ids) > _SHOWN_IDS else ""

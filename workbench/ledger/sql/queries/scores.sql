@@ -21,4 +21,4 @@ SELECT * EXCLUDE (scale, state), state, scale[2] AS most,
     CASE state WHEN 'scored' THEN value WHEN 'not right' THEN scale[1] WHEN 'unknown' THEN scale[1] END AS low,
     CASE state WHEN 'scored' THEN value WHEN 'not right' THEN scale[1] WHEN 'unknown' THEN scale[2] END AS high
 FROM said
-ORDER BY run_id, sample_id, epoch, requested_model, scorer;
+ORDER BY run_id, length(sample_id), sample_id, epoch, requested_model, scorer;  -- 2 before 10

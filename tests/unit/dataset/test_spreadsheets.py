@@ -1,0 +1,113 @@
+"""Tables as spreadsheet programs write them: workbooks, other encodings, and an index without a name."""
+
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from workbench.dataset.samples import notes_on, rows_of
+from workbench.errors import InputError
+
+GERMAN = "id;question;answer\n1;Grüße aus Köln für Jürgen – 5 €;Übung\n2;Straße;heiß\n"
+
+
+def workbook(path: Path, *sheets: tuple[str, Sequence[Sequence[Any]]]) -> Path:
+    book = openpyxl.Workbook()
+    book.remove(book.active)  # type: ignore[arg-type]
+    for name, rows in sheets:
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(list(row))
+    book.save(path)
+    return path
+
+
+def rows(path: Path, **named: Any) -> list[dict[str, Any]]:
+    return [columns for _, columns in rows_of(path, **named)]
+
+
+def fault(path: Path, **named: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        rows(path, **named)
+    return str(caught.value).removeprefix(f"{path}: ")
+
+
+def test_a_sheet_is_read_with_its_types(tmp_path: Path) -> None:
+    day = datetime.datetime(2026, 11, 3)  # noqa: DTZ001 - a cell has no zone
+    moment = datetime.datetime(2026, 11, 3, 9, 30)  # noqa: DTZ001
+    path = workbook(
+        tmp_path / "d.xlsx",
+        ("Empty", []),
+        (
+            "Marks",
+            [(None, None), ("id", "input", "target", "right", "on", "at"), (1, "a", 4.5, True, day, moment), (2, "b")],
+        ),
+    )
+    assert rows(path) == [
+        {"id": 1, "input": "a", "target": 4.5, "right": True, "on": "2026-11-03", "at": "2026-11-03T09:30:00"},
+        {"id": 2, "input": "b", "target": None, "right": None, "on": None, "at": None},
+    ]
+    assert [place for place, _ in rows_of(path)] == [f"{path}: sheet 'Marks', row {number}" for number in (3, 4)]
+
+
+def test_of_several_sheets_one_is_named(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "d.xlsx", ("One", [("input",), ("a",)]), ("Two", [("input",), ("b",)]))
+    assert fault(path) == 'several sheets have rows (dataset.sheet = "…" names one: One, Two)'
+    assert rows(path, sheet="Two") == [{"input": "b"}]
+    assert fault(path, sheet="Tow") == "there is no sheet 'Tow' (did you mean 'Two'?)"
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ([], "no sheet has a row (expected a header line and a sample a line)"),
+        ([("input", "input"), (1, 2)], "sheet 'S', row 1: the header names 'input' twice (rename one)"),
+        ([("input", None, "x"), (1, 2, 3)], "sheet 'S', row 1: column 2 of the header has no name (name it)"),
+        ([("input",), ("a", "more")], "sheet 'S', row 2: a cell beyond the header (name its column in the first row)"),
+        (
+            [("input",), ("=1+1",)],
+            "sheet 'S', row 2: the formula =1+1 has no stored result (open the workbook in a spreadsheet program and save it)",
+        ),
+    ],
+)
+def test_what_a_sheet_cannot_be_is_named(tmp_path: Path, table: Sequence[Sequence[Any]], expected: str) -> None:
+    assert fault(workbook(tmp_path / "d.xlsx", ("S", table))) == expected
+
+
+def test_an_index_without_a_name_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(",input,target\n0,a,1\n1,b,2\n")
+    assert rows(tmp_path / "d.csv") == [{"input": "a", "target": "1"}, {"input": "b", "target": "2"}]
+    assert notes_on(tmp_path / "d.csv") == ["its first column has no name, and is left out as an index"]
+    assert rows(workbook(tmp_path / "d.xlsx", ("S", [(None, "input"), (0, "a")]))) == [{"input": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "note"),
+    [("utf-8", None), ("utf-8-sig", None), ("cp1252", "CP1252 (Windows, Western Europe)"), ("utf-16", "UTF-16")],
+)
+def test_tables_in_the_encodings_of_spreadsheet_programs(tmp_path: Path, encoding: str, note: str | None) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(GERMAN.encode(encoding))
+    assert [row["question"] for row in rows(path)] == ["Grüße aus Köln für Jürgen – 5 €", "Straße"]
+    assert notes_on(path) == ([] if note is None else [f"read as {note}, not UTF-8"])
+
+
+def test_utf_8_with_a_broken_byte_is_not_taken_for_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(GERMAN.encode().replace("Straße".encode(), b"Stra\xffe"))
+    assert "is not UTF-8" in fault(path)
+
+
+def test_an_encoding_that_is_none_of_these_is_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes("question,answer\nКак вас зовут и где вы живёте?,Иван\n".encode("cp1251"))
+    assert "is it Windows-1251?" in fault(path)
+
+
+def test_encodings_that_begin_late_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(b"question,answer\n" + b"plain,1\n" * 300_000 + "Grüße aus Köln für Jürgen,2\n".encode("cp1252"))
+    assert rows(path)[-1]["question"] == "Grüße aus Köln für Jürgen"

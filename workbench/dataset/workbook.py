@@ -1,0 +1,110 @@
+"""Excel workbooks (.xlsx): one sheet, with a header line."""
+
+import datetime
+import itertools
+import warnings
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.dataset.json_rows import PlacedRow
+from workbench.dataset.table_rows import checked_header
+from workbench.errors import Fault, InputError, nearest
+
+if TYPE_CHECKING:
+    from openpyxl.workbook import Workbook
+
+
+_ERRORS = frozenset({"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"})
+"""What a cell shows whose formula failed."""
+
+
+def workbook_rows(path: Path, sheet: str | None) -> Iterator[PlacedRow]:
+    """Return the rows of a sheet as numbers, texts and truth values; times are ISO texts, empty cells are null.
+
+    Args:
+        sheet: Its name; None is the only one that has anything.
+
+    Raises:
+        InputError: There is no such sheet, several have rows, a header is missing, or a formula has no stored result.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of validations and styles that are not read
+        values, formulas = _opened(path, data_only=True), _opened(path, data_only=False)
+        try:
+            name = _sheet_name(path, values, sheet)
+            with closing(_cells(values, name)) as results, closing(_cells(formulas, name)) as written:
+                yield from _rows(path, name, zip(results, written, strict=True))
+        finally:
+            values.close()
+            formulas.close()
+
+
+def _opened(path: Path, *, data_only: bool) -> "Workbook":
+    import openpyxl  # for workbooks alone
+
+    try:
+        return openpyxl.load_workbook(path, read_only=True, data_only=data_only)
+    except Exception as error:  # whatever a broken archive makes of its parser
+        raise InputError(Fault(str(path), f"not a readable workbook: {error}", "save it again as .xlsx")) from error
+
+
+def _sheet_name(path: Path, book: "Workbook", wanted: str | None) -> str:
+    names = [sheet.title for sheet in book.worksheets]
+    if wanted is not None and wanted not in names:
+        hint = nearest(wanted, names) or f"it has: {', '.join(names)}"
+        raise InputError(Fault(str(path), f"there is no sheet {wanted!r}", hint))
+    if wanted is not None:
+        return wanted
+    filled = [name for name in names if _has_rows(book, name)]
+    if not filled:
+        raise InputError(Fault(str(path), "no sheet has a row", "expected a header line and a sample a line"))
+    if len(filled) > 1:
+        raise InputError(
+            Fault(str(path), "several sheets have rows", f'dataset.sheet = "…" names one: {", ".join(filled)}')
+        )
+    return filled[0]
+
+
+def _cells(book: "Workbook", sheet: str) -> Generator[tuple[Any, ...], None, None]:
+    """Return the values of a sheet by row; as long as it is open, so is its part of the archive."""
+    return book[sheet].iter_rows(values_only=True)
+
+
+def _has_rows(book: "Workbook", sheet: str) -> bool:
+    with closing(_cells(book, sheet)) as rows:
+        return any(cell is not None for row in rows for cell in row)
+
+
+def _rows(path: Path, sheet: str, pairs: Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> Iterator[PlacedRow]:
+    numbered = ((number, pair) for number, pair in enumerate(pairs, 1) if any(cell is not None for cell in pair[1]))
+    first, (titles, _) = next(numbered, (1, ((), ())))
+    width = max((place for place, title in enumerate(titles, 1) if title is not None), default=0)
+    header = ["" if title is None else str(title) for title in titles[:width]]
+    where = f"{path}: sheet {sheet!r}, row {first}"
+    skipped = checked_header(header, where)
+    for number, (results, written) in numbered:
+        place = f"{path}: sheet {sheet!r}, row {number}"
+        if any(cell is not None for cell in results[width:]):
+            raise InputError(Fault(place, "a cell beyond the header", "name its column in the first row"))
+        cells = [_plain(*cell, place) for cell in itertools.zip_longest(results[:width], written[:width])]
+        cells += [None] * (width - len(cells))
+        yield place, dict(zip(header[skipped:], cells[skipped:], strict=True))
+
+
+def _plain(result: Any, written: Any, place: str) -> Any:
+    """Return a cell's value as any other format would hold it.
+
+    Raises:
+        InputError: A formula was never worked out by whatever wrote the file, or its result is an error.
+    """
+    if result is None and isinstance(written, str) and written.startswith("="):
+        problem = f"the formula {written[:40]} has no stored result"
+        raise InputError(Fault(place, problem, "open the workbook in a spreadsheet program and save it"))
+    if result in _ERRORS:
+        raise InputError(Fault(place, f"a formula gives {result}", "repair it, or leave the column out"))
+    if isinstance(result, datetime.datetime | datetime.date | datetime.time):
+        whole_day = isinstance(result, datetime.datetime) and result.time() == datetime.time()
+        return (result.date() if whole_day and isinstance(result, datetime.datetime) else result).isoformat()
+    return str(result) if isinstance(result, datetime.timedelta) else result
