@@ -23,9 +23,8 @@ QUICK = ("tools.toml",)
 def test_an_example_job_runs_on_the_embedded_platform(tmp_path: Path, name: str) -> None:
     bench = Workbench(tmp_path, None)
     findings = [finding["where"] for finding in bench.json("lint", str(JOBS / name), "--local")]
-    assert findings == (
-        ["models 'Ponder [thinking only]'"] if name == "tools.toml" else []
-    )  # it is there to be found out
+    found_out = {"tools.toml": ["models 'Ponder [thinking only]'"], "grade-answers.toml": [f"{JOBS / name}:26: scorers[0]"]}
+    assert findings == found_out.get(name, [])  # they are there to be found out
     by_occasion = ["--occasion", "today"] if load_job(JOBS / name).run.reuse == "occasion" else []
     result = bench.json("run", str(JOBS / name), "--local", *by_occasion)
     assert result["status"] == "complete"
@@ -35,3 +34,11 @@ def test_an_example_job_runs_on_the_embedded_platform(tmp_path: Path, name: str)
     means = [row["mean"] for row in judged if row["mean"] is not None]  # only a fallback may have answered
     assert max(means) > 0.3
     assert max(means) > min(means) + 0.1  # the routes are told apart
+
+
+def test_the_first_sentence_about_grades_names_the_constant(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    bench("run", str(JOBS / "grade-answers.toml"), "--local", "--no-report")
+    first = "No model is shown to be better than the constant “4”, which scores 0.841 by “within a grade”."
+    for command in (("show",), ("compare", "--no-report")):
+        assert first in " ".join(bench(*command, "--ledger", "local.duckdb").stdout.split())
