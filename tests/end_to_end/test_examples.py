@@ -23,7 +23,10 @@ QUICK = ("tools.toml",)
 def test_an_example_job_runs_on_the_embedded_platform(tmp_path: Path, name: str) -> None:
     bench = Workbench(tmp_path, None)
     findings = [finding["where"] for finding in bench.json("lint", str(JOBS / name), "--local")]
-    found_out = {"tools.toml": ["models 'Ponder [thinking only]'"], "grade-answers.toml": [f"{JOBS / name}:26: scorers[0]"]}
+    found_out = {
+        "tools.toml": ["models 'Ponder [thinking only]'"],
+        "grade-answers.toml": [f"{JOBS / name}:26: scorers[0]"],
+    }
     assert findings == found_out.get(name, [])  # they are there to be found out
     by_occasion = ["--occasion", "today"] if load_job(JOBS / name).run.reuse == "occasion" else []
     result = bench.json("run", str(JOBS / name), "--local", *by_occasion)

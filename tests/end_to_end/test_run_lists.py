@@ -147,7 +147,10 @@ def test_the_score_of_a_run_is_of_the_first_scorer_that_scored(bench: Workbench)
     judge = '[[scorers]]\nname = "judge"\nmodel = "Lab Tutor"\n'
     own = job("sim/instant")
     place = own.index("[[scorers]]")
-    bench.write("job.toml", own[:place] + judge + own[place:] + '[[scorers]]\nname = "length"\nat_most = 0\n')
+    bench.write(
+        "job.toml",
+        own[:place] + judge + own[place:] + '[[scorers]]\nname = "length"\nat_most = 0\n[judge]\nwhen = "later"\n',
+    )
     bench("run", "job.toml", "--no-report", code=None)
     assert bench.json("runs")[0]["mean_score"] == 1.0, "of numeric: the judge was not asked"
 

@@ -8,10 +8,12 @@ import workbench.display.commands as commands
 from workbench.cli.output import echo, echo_sentences, print_table
 from workbench.display.columns import column, columns
 from workbench.display.text import plural
+from workbench.evaluation.agreements import RunAgreement
 from workbench.evaluation.attention import fallbacks, suspected
 from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.sides import Coverage, least_answered
 from workbench.ledger.run_rows import RunScore
+from workbench.wording.agreements import AGREEMENT, agreement_row
 from workbench.wording.comparisons import not_ranked_words
 from workbench.wording.references import reference_name
 from workbench.wording.runs import broken_text, failures_text, run_verdict, unknown_end_text
@@ -32,6 +34,13 @@ def print_findings(found: RunFigures) -> None:
     if found.scores:
         echo()
         _print_scores(found)
+
+
+def print_agreement(found: RunAgreement) -> None:
+    """Print how far the numbers in answers agree with the targets."""
+    echo(f"agreement with the targets, by the numbers that “{found.scorer}” read:")
+    print_table([agreement_row(one) for one in found.sides], AGREEMENT, spare=("spearman", "pearson"))
+    echo()
 
 
 def _notes(found: RunFigures) -> Iterator[str]:

@@ -14,7 +14,7 @@ import workbench.settings.clock as clock
 from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
-from workbench.cli.run_screen import print_findings
+from workbench.cli.run_screen import print_agreement, print_findings
 from workbench.display.columns import column, columns
 from workbench.display.text import count
 from workbench.endings import RunStatus
@@ -151,6 +151,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
             summary.as_object()
             | {"status": status, "scores": score_objects(figures), "gates": [_gate(one) for one in gates]}
             | {"references": reference_objects(figures.standing.references)}
+            | {"agreement": msgspec.to_builtins(figures.agreement)}
             | {"broken_scorers": msgspec.to_builtins(figures.broken), "open_alarms": alarm_objects(standing)}
         )
         return
@@ -161,6 +162,8 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     for gate in gates:
         echo(f"gate {gate.gate} {gate.result}: {recorded_text(gate)}")
     echo()
+    if figures.agreement is not None:
+        print_agreement(figures.agreement)
     tokens = ("prompt_tokens", "completion_tokens", "total_tokens")
     print_table(figures.tokens, columns("model", "calls", *tokens, "calls_without_usage"))
     if status not in _NOTHING_LEFT:

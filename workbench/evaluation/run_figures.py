@@ -8,6 +8,7 @@ import msgspec
 import workbench.display.commands as commands
 from workbench.endings import RunStatus, RunSummary, TokenSums
 from workbench.errors import Fault, InputError, nearest
+from workbench.evaluation.agreements import RunAgreement, run_agreement
 from workbench.evaluation.ranking import Ranking, standing
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import BrokenScorer, Provenance, RunId, RunNumbers
@@ -54,6 +55,8 @@ class RunFigures(RunFindings, frozen=True):
     numbers: RunNumbers
     standing: Ranking
     """How its models stand beside each other by its first scorer."""
+    agreement: RunAgreement | None
+    """How far the numbers in its answers agree with the targets, where these are a scale."""
 
 
 def find_run(reader: Reader, named: str | None) -> str:
@@ -137,6 +140,7 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
         reader.all(RunLatency, run_id=run_id),
         reader.only(RunNumbers, run_id=run_id),
         standing(reader, found.provenance),
+        run_agreement(reader, found.provenance),
     )
 
 

@@ -129,6 +129,22 @@ class ReferenceRow(QueryRow, frozen=True):
     sample_values: list[float]
 
 
+class RunNumber(QueryRow, frozen=True):
+    """The number of an answer of a run beside its target, as texts."""
+
+    query = "run_numbers"
+
+    side: str
+    sample_key: str
+    epoch: int
+    given: str | None
+    """What the scorer read in the answer; None where it read nothing."""
+    target: str | None
+    second: str | None
+    """What a second annotator gave."""
+    cluster: str | None
+
+
 class UnsentKey(QueryRow, frozen=True):
     """A sample that a run was to ask and sent to no model."""
 

@@ -22,6 +22,7 @@ from workbench.report.build import Draft, Page, PageContext, PageHead, result, w
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
+from workbench.wording.agreements import agreement_row
 from workbench.wording.references import exceeded_text, reference_name
 from workbench.wording.runs import behind_text, not_known, rank_text, resume_text, run_verdict
 from workbench.wording.scores import mean_text
@@ -109,6 +110,7 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "score_note": SCORE_NOTE,
         "references": [one for one in figures.standing.references if one.scorer == figures.standing.scorer],
         "reference_name": reference_name,
+        "agreement": [] if figures.agreement is None else [agreement_row(one) for one in figures.agreement.sides],
         "exceeded_text": exceeded_text,
         "others": list(dict.fromkeys(row.scorer for row, _ in figures.scores if row.scored))[1:],
         "asked": {row.model: msgspec.structs.asdict(row) for row in by_model},
