@@ -17,7 +17,7 @@ from tests.conftest import COMMAND
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "reports" / "sample"
-JOBS = ("quickstart", "tools", "extract", "compare-prompts", "compare-routes")
+JOBS = ("quickstart", "grade-answers", "tools", "extract", "compare-prompts", "compare-routes")
 _SAID_GENERALLY = """
 UPDATE runs SET host = 'laptop', pid = 4711, git_commit = NULL, git_dirty = NULL,
     job_path = 'jobs/' || job || '.toml', dataset_paths = regexp_replace(dataset_paths, '.*/datasets/', 'datasets/')
