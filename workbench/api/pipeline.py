@@ -42,7 +42,7 @@ from workbench.errors import (
 )
 from workbench.evaluation.alarms import watches_of
 from workbench.evaluation.gates import ask_gates, is_met, record_gates
-from workbench.evaluation.rescore import rescore
+from workbench.evaluation.rescore import DatasetColumns, rescore
 from workbench.evaluation.run_figures import RunFigures, find_run, run_figures
 from workbench.job.file import PREVIOUS, GatesTable
 from workbench.job.job import Job, Part
@@ -71,6 +71,7 @@ from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, FanOutSettings
 from workbench.running.signals import AbortedBySignal, abort_on_signal, handled_signals
 from workbench.running.tempo import ACCOUNT, EMBEDDED
+from workbench.scoring.reference import MOST_SAMPLES
 from workbench.settings.endpoint import LOCAL
 from workbench.settings.file import CapSettings, load_settings
 from workbench.wording.changes import findable_text
@@ -257,7 +258,7 @@ async def run_job(
             if options.occasion is not None and not where.local and not end.told_to_stop:
                 end = await _with_reading(session.client, ledger, end)
             end = msgspec.structs.replace(end, findings=findings)
-            end = await _scored(ledger, job, end, handled, judges, partial(_shown, ledger, options, show))
+            end = await _scored(ledger, plan, end, handled, judges, partial(_shown, ledger, options, show))
             return _beside_the_account(where, plan, end)
 
 
@@ -283,16 +284,17 @@ async def _with_reading(client: "ChatClient", ledger: Ledger, end: RunEnd) -> Ru
 
 async def _scored(
     ledger: Ledger,
-    job: Job,
+    plan: Plan,
     end: RunEnd,
     handled: list[Signals],
     judges: AskJudges | None,
     show: Callable[[RunEnd], RunEnd],
 ) -> RunEnd:
     """Score and show what the run left; only a judge or a gate of its job changes its exit code here."""
+    job = plan.job
     try:
         with abort_on_signal(handled):
-            _, done = rescore(ledger, end.summary.run_id, job.scorers, job.dataset)
+            _, done = rescore(ledger, end.summary.run_id, job.scorers, _columns(plan))
             if done.deferred and not end.notes:
                 note = f"scores are not ingested yet, but safe in {ledger.journal_folder}: {done.deferred}"
                 end = msgspec.structs.replace(end, notes=(note,))
@@ -310,6 +312,14 @@ async def _scored(
             return show(end)
     except (Exception, AbortedBySignal) as failed:
         return _without_pages(ledger, job, end, failed)
+
+
+def _columns(plan: Plan) -> DatasetColumns:
+    """Return the columns of a plan's dataset that are reference points."""
+    named = plan.job.dataset
+    is_needed = named.reference or named.second_target is not None
+    samples = plan.samples_by_key(MOST_SAMPLES) if is_needed else {}
+    return DatasetColumns(samples, named.reference, named.second_target)
 
 
 def _shown(ledger: Ledger, options: RunOptions, show: Shown | None, end: RunEnd) -> RunEnd:

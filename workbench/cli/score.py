@@ -58,7 +58,7 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
         run = find_run(reader, run)
         provenance = run_figures(reader, run).provenance
     chosen = load_job(job) if job else parse_job(provenance.job_toml, Path(provenance.job_path))
-    written, ingested = rescore(ledger, run, chosen.scorers, chosen.dataset)
+    written, ingested = rescore(ledger, run, chosen.scorers)
     if ingested.deferred:
         say(f"note: the scores are in the journal, not ingested yet: {ingested.deferred}")
     judges = [scorer for scorer in chosen.scorers if isinstance(scorer, Judge)]

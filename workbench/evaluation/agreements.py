@@ -1,7 +1,6 @@
 """How far the numbers in a run's answers agree with the targets, where these are a scale such as grades."""
 
 import math
-import tomllib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,7 +8,7 @@ import msgspec
 
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
-from workbench.ledger.score_rows import RunNumber, RunScorer
+from workbench.ledger.score_rows import ReferenceRow, RunNumber, RunScorer
 from workbench.stats.agreement import Agreement, agreement
 
 _MOST_LEVELS = 25
@@ -45,8 +44,7 @@ def run_agreement(reader: Reader, run: Provenance) -> RunAgreement | None:
     scorers = [row.scorer for row in reader.all(RunScorer, run_ids=[run.run_id]) if _reads_numbers(row)]
     if not scorers:
         return None
-    second = tomllib.loads(run.job_toml).get("dataset", {}).get("second_target")
-    rows = reader.all(RunNumber, run_id=run.run_id, scorer=scorers[0], second=second)
+    rows = reader.all(RunNumber, run_id=run.run_id, scorer=scorers[0])
     targets = {row.sample_key: number for row in rows if (number := _number(row.target)) is not None}
     if len(targets) < _LEAST_SAMPLES or not _is_scale(list(targets.values())):
         return None
@@ -54,9 +52,12 @@ def run_agreement(reader: Reader, run: Provenance) -> RunAgreement | None:
     for row in rows:
         sides.setdefault(row.side, []).append(row)
     found = [_agreement(name, ((row, row.given) for row in own), targets) for name, own in sides.items()]
-    if second is not None:
-        samples = {row.sample_key: row for row in rows}
-        found.append(_agreement(str(second), ((row, row.second) for row in samples.values()), targets, is_people=True))
+    samples = {row.sample_key: row for row in rows}
+    for one in reader.all(ReferenceRow, run_ids=[run.run_id]):
+        if one.reference == "people" and one.scorer == scorers[0]:
+            said = zip(one.sample_keys, one.sample_texts or (), strict=False)
+            given = [(samples[key], text) for key, text in said if key in samples]
+            found.append(_agreement(one.column_name, given, targets, is_people=True))
     known = [one for one in found if one is not None]
     return RunAgreement(scorers[0], sorted(known, key=_by_kappa)) if known else None
 

@@ -11,6 +11,9 @@ from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import ReferenceRow, SideSample
 from workbench.stats.intervals import AskedValues, Interval, mean_intervals
 
+_MEANS = (None, "mean", "mode")
+"""How a job may reduce the scores of epochs, so that an answer that is always the same keeps its score."""
+
 
 class ReferencePoint(msgspec.Struct, frozen=True):
     """What scores without a model, on the samples of a run, by one scorer."""
@@ -66,8 +69,10 @@ def references_of(
     rows = [
         row
         for row in reader.all(ReferenceRow, run_ids=[run.run_id])
-        if _is_fair(row, run) and only in (None, row.reference)
+        if _is_fair(row, run) and only in (None, row.reference) and row.sample_keys
     ]
+    if run.reduce not in _MEANS:  # how many epochs are right: an answer that is partly right is not
+        rows = [_all_or_nothing(row) for row in rows]
     taken_out = {row.sample_key for own in there.samples.values() for row in own if row.excluded == "taken out"}
     found, sides = [], dict[int, ModelResult]()
     samples: Samples = dict(there.samples)
@@ -89,7 +94,11 @@ def references_of(
 
 def _is_fair(row: ReferenceRow, run: Provenance) -> bool:
     """Return whether a reference point is worth what it scores; of several epochs one at random could be tried as often."""
-    return row.reference != "random" or run.reduce in (None, "mean", "mode")
+    return row.reference != "random" or run.reduce in _MEANS
+
+
+def _all_or_nothing(row: ReferenceRow) -> ReferenceRow:
+    return msgspec.structs.replace(row, sample_values=[float(value >= 1) for value in row.sample_values])
 
 
 def floor_of(points: Sequence[ReferencePoint]) -> ReferencePoint | None:

@@ -1,12 +1,12 @@
 """Scores from the ledger: no model is called, and an unchanged score is not written again."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
-from workbench.job.file import DatasetTable
 from workbench.ledger.entries import ReferenceScored, newer_than, score_entry
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
@@ -17,7 +17,7 @@ from workbench.ledger.store import Ledger
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.records import Sample, Score, ToolCall
 from workbench.scoring.given import Given
-from workbench.scoring.reference import MOST_SAMPLES, ReferenceScores, reference_scores
+from workbench.scoring.reference import MOST_SAMPLES, ReferenceScores, column_scores, reference_scores
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import score
 
@@ -26,15 +26,25 @@ _BYTES_AT_ONCE = 2**24  # of answers: so that a few long ones do not fill the me
 _ANSWERS_A_FILE = 20_000
 
 
+class DatasetColumns(NamedTuple):
+    """The columns of a dataset that are reference points, as they are now: the ledger keeps a sample as it was first seen."""
+
+    samples: Mapping[str, Sample]
+    """By their keys in the ledger."""
+    reference: Mapping[str, str]
+    """Name -> column."""
+    second_target: str | None
+
+
 def rescore(
-    ledger: Ledger, run_id: str, scorers: Sequence[Scorer], dataset: DatasetTable | None = None
+    ledger: Ledger, run_id: str, scorers: Sequence[Scorer], columns: DatasetColumns | None = None
 ) -> tuple[int, Ingested]:
     """Score every answer of a run, and what is known without a model, for the first time or again; keep what is new or different.
 
     Args:
         ledger: Holds the answers.
         scorers: By which scorers.
-        dataset: Of the job, whose columns are reference points too.
+        columns: Those that are reference points; None: as they are recorded, for the dataset is not at hand.
 
     Returns:
         How many scores were written, and how the ingest went.
@@ -73,7 +83,7 @@ def rescore(
             if count % _ANSWERS_A_FILE == _ANSWERS_A_FILE - 1:
                 journal.rotate()  # the ingest takes a file at a time
         known_before = reader.all(ReferenceRow, run_ids=[run_id])
-        references = list(_references(run_id, samples, scorers, dataset, known_before))
+        references = list(_references(run_id, samples, scorers, columns, known_before))
         for entry in references:
             journal.append(entry)
     return written, ingest(ledger, whole=journal.whole) if written or references else Ingested()
@@ -83,38 +93,41 @@ def _references(
     run_id: str,
     samples: dict[str, Sample],
     scorers: Sequence[Scorer],
-    dataset: DatasetTable | None,
+    columns: DatasetColumns | None,
     before: Sequence[ReferenceRow],
 ) -> Iterator[ReferenceScored]:
     """Return what scores without a model, of the scorers for which that is not what the ledger has."""
     now = newer_than(old.recorded_at for old in before)
-    columns, people = ({}, None) if dataset is None else (dataset.reference, dataset.second_target)
     for scorer in scorers:
-        found = [_entry(run_id, now, scorer, one) for one in reference_scores(samples, scorer, columns, people)]
-        held = [
-            ReferenceScored(
-                run_id,
-                now,
-                row.scorer,
-                row.reference,
-                row.column_name,
-                row.sample_keys,
-                row.sample_values,
-                row.constant,
-            )
-            for row in before
-            if row.scorer == scorer.named
-        ]
-        if {(one.reference, one.column_name): one for one in found} != {
-            (one.reference, one.column_name): one for one in held
-        }:
+        held = [_held(row, now) for row in before if row.scorer == scorer.named]
+        found = [_entry(run_id, now, scorer, one) for one in reference_scores(samples, scorer)]
+        if columns is None:
+            found += [one for one in held if one.reference in ("column", "people")]
+        else:
+            own = {key: sample for key, sample in columns.samples.items() if key in samples}
+            found += [
+                _entry(run_id, now, scorer, one)
+                for one in column_scores(own, scorer, columns.reference, columns.second_target)
+            ]
+        if not found and held:  # a row all the same: the newest ones of a scorer count
+            found = [ReferenceScored(run_id, now, scorer.named, "none", "", [], [])]
+        if _by_name(found) != _by_name(held):
             yield from found
+
+
+def _by_name(entries: Sequence[ReferenceScored]) -> dict[tuple[str, str], ReferenceScored]:
+    return {(one.reference, one.column_name): one for one in entries}
+
+
+def _held(row: ReferenceRow, at: datetime) -> ReferenceScored:
+    values = msgspec.structs.asdict(row)
+    return ReferenceScored(**values | {"recorded_at": at})
 
 
 def _entry(run_id: str, now: datetime, scorer: Scorer, found: ReferenceScores) -> ReferenceScored:
     keys = sorted(found.values)  # the same however the samples were read
-    values = [found.values[key] for key in keys]
-    return ReferenceScored(run_id, now, scorer.named, found.reference, found.column, keys, values, found.answer)
+    values, texts = [found.values[key] for key in keys], [found.texts[key] for key in keys] if found.texts else None
+    return ReferenceScored(run_id, now, scorer.named, found.reference, found.column, keys, values, found.answer, texts)
 
 
 def scorable_answers(reader: Reader, run_id: str) -> Iterator[ScorableAnswer]:

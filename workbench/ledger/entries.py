@@ -262,6 +262,7 @@ class ReferenceScored(Entry, frozen=True, tag="reference"):
     sample_keys: list[str]
     sample_values: list[float]
     constant: str | None = None
+    sample_texts: list[str] | None = None
 
 
 class SampleInvalidated(Entry, frozen=True, tag="invalid"):

@@ -127,6 +127,8 @@ class ReferenceRow(QueryRow, frozen=True):
     constant: str | None
     sample_keys: list[str]
     sample_values: list[float]
+    sample_texts: list[str] | None
+    """Of a column: what it says."""
 
 
 class RunNumber(QueryRow, frozen=True):
@@ -140,8 +142,6 @@ class RunNumber(QueryRow, frozen=True):
     given: str | None
     """What the scorer read in the answer; None where it read nothing."""
     target: str | None
-    second: str | None
-    """What a second annotator gave."""
     cluster: str | None
 
 

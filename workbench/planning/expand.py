@@ -231,6 +231,14 @@ class Plan:
         entries = [self._decoder.decode(self._spool[sample * variants + number]) for number in range(variants)]
         return Question(self.sample(sample), [msgspec.json.decode(entry.messages) for entry in entries])
 
+    def samples_by_key(self, most: int) -> dict[str, Sample]:
+        """Return the first samples by their keys in the ledger, with all columns as the dataset has them now."""
+        variants = len(self.job.variants)
+        return {
+            self._decoder.decode(self._spool[number * variants]).sample_key: self.sample(number)
+            for number in range(min(self.samples, most))
+        }
+
     def sample(self, number: int) -> Sample:
         """Read one sample back from disk."""
         entry = self._decoder.decode(self._spool[number * len(self.job.variants)])

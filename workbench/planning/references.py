@@ -7,7 +7,7 @@ import msgspec
 
 from workbench.planning.expand import Plan
 from workbench.planning.lint import Finding
-from workbench.scoring.reference import ReferenceKind, reference_scores
+from workbench.scoring.reference import ReferenceKind, column_scores, reference_scores
 
 _MOST_SAMPLES = 2_000
 _EASY = 0.5
@@ -37,7 +37,10 @@ def planned_references(plan: Plan) -> tuple[PlannedReference, ...]:
         )
         for scorer in plan.job.scorers
         if scorer.by_target
-        for one in reference_scores(samples, scorer, dataset.reference, dataset.second_target)
+        for one in (
+            *reference_scores(samples, scorer),
+            *column_scores(samples, scorer, dataset.reference, dataset.second_target),
+        )
     )
 
 

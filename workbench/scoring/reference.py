@@ -5,7 +5,6 @@ says what can be reached.
 """
 
 import itertools
-import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -30,8 +29,8 @@ class ReferenceScores(NamedTuple):
     """What one reference point scores on each sample."""
 
     reference: ReferenceKind
-    """constant: the answer that scores best, chosen without the sample that it is scored on. majority: the target that is most
-    frequent. random: the mean over the targets of the other samples. people, column: the values of a column.
+    """constant: the answer that scores best; where only the sample's own cluster says it, the best of the others. majority: the
+    target that is most frequent. random: the mean over the targets of other clusters. people, column: the values of a column.
     """
     column: str
     """The name that the job gives a column; else empty."""
@@ -39,29 +38,46 @@ class ReferenceScores(NamedTuple):
     """The constant, over all samples, or the most frequent target."""
     values: dict[str, float]
     """By sample."""
+    texts: dict[str, str] = {}  # noqa: RUF012 - never changed
+    """What a column says, by sample."""
 
 
-def reference_scores(
-    samples: Mapping[str, Sample], scorer: Scorer, columns: Mapping[str, str], people: str | None
-) -> list[ReferenceScores]:
-    """Return what is known without a model: of a scorer that compares with no target only what columns say, of a judge nothing.
+def reference_scores(samples: Mapping[str, Sample], scorer: Scorer) -> list[ReferenceScores]:
+    """Return what the targets say without a model; nothing of a scorer that compares with none.
 
     Args:
         samples: By any key; those beyond `MOST_SAMPLES` are left out.
+    """
+    if scorer.asks_a_model or not scorer.by_target:
+        return []
+    return list(_from_targets(_judged(samples, scorer), scorer))
+
+
+def column_scores(
+    samples: Mapping[str, Sample], scorer: Scorer, columns: Mapping[str, str], people: str | None
+) -> list[ReferenceScores]:
+    """Return what the values of columns score as answers; nothing of a judge.
+
+    Args:
+        samples: By any key, as the dataset has them now; those beyond `MOST_SAMPLES` are left out.
         columns: Name -> the column of the dataset that has its answers.
         people: The column of a second annotator, if there is one.
     """
     if scorer.asks_a_model:
         return []
-    first = list(samples.items())[:MOST_SAMPLES]
-    there = {key: sample for key, sample in first if sample.target is not None and judges(scorer, sample)}
-    found = list(_from_targets(there, scorer)) if scorer.by_target else []
+    there, found = _judged(samples, scorer), list[ReferenceScores]()
     for name, column in columns.items():
-        if values := _of_column(there, scorer, column):
-            found.append(ReferenceScores("column", name, None, values))
-    if people is not None and (values := _of_column(there, scorer, people)):
-        found.append(ReferenceScores("people", people, None, values))
+        values, texts = _of_column(there, scorer, column)
+        found += [ReferenceScores("column", name, None, values, texts)] if values else []
+    if people is not None:
+        values, texts = _of_column(there, scorer, people)
+        found += [ReferenceScores("people", people, None, values, texts)] if values else []
     return found
+
+
+def _judged(samples: Mapping[str, Sample], scorer: Scorer) -> dict[str, Sample]:
+    first = list(samples.items())[:MOST_SAMPLES]
+    return {key: sample for key, sample in first if sample.target is not None and judges(scorer, sample)}
 
 
 def _from_targets(there: Mapping[str, Sample], scorer: Scorer) -> Iterator[ReferenceScores]:
@@ -76,19 +92,21 @@ def _from_targets(there: Mapping[str, Sample], scorer: Scorer) -> Iterator[Refer
     between = _between(tried)[: most - len(tried) + 1]
     table = _Table({key: there[key] for key in rights}, scorer, [*tried, *between])
     constant = table.best()
-    yield ReferenceScores("constant", "", _shown(constant), table.chosen_elsewhere(clusters, rights))
+    yield ReferenceScores("constant", "", _shown(constant), table.known_elsewhere(constant, clusters, rights))
     if _shown(tried[0]) != _shown(constant):
         yield ReferenceScores("majority", "", _shown(tried[0]), table.values(tried[0]))
     if len(tried) > 1:
-        yield ReferenceScores("random", "", None, table.at_random(rights, {answer: counts[answer] for answer in tried}))
+        yield ReferenceScores(
+            "random", "", None, table.at_random(clusters, rights, {one: counts[one] for one in tried})
+        )
 
 
 class _Table:
     """What each of some answers scores on each sample; one without a score has the least of the scale."""
 
     def __init__(self, samples: Mapping[str, Sample], scorer: Scorer, answers: Sequence[Given]) -> None:
-        least, most = scorer.ends or (0.0, 1.0)
-        self._keys, self._range = list(samples), most - least
+        least, _ = scorer.ends or (0.0, 1.0)
+        self._keys = list(samples)
         wanted = [scorer.target_of(sample) for sample in samples.values()]
         self._of = {
             answer: [least if (value := judged(scorer, answer, one).value) is None else value for one in wanted]
@@ -100,43 +118,41 @@ class _Table:
         return dict(zip(self._keys, self._of[answer], strict=True))
 
     def best(self) -> Given:
-        """Return the answer that scores best over all samples; of several the first."""
-        return max(self._of, key=lambda answer: round(sum(self._of[answer]), 9))
+        """Return the answer that scores best over all samples; of several the first by its text."""
+        return max(sorted(self._of, key=_shown), key=lambda answer: round(sum(self._of[answer]), 9))
 
-    def chosen_elsewhere(self, clusters: Mapping[str, str], rights: Mapping[str, Given]) -> dict[str, float]:
-        """Return what the answer that is best on all other clusters scores on each sample.
-
-        Of several between which the cluster itself would decide it is their mean: with the best of the others alone, a sample of
-        two balanced classes would always be answered by the other class.
+    def known_elsewhere(
+        self, answer: Given, clusters: Mapping[str, str], rights: Mapping[str, Given]
+    ) -> dict[str, float]:
+        """Return what an answer scores on each sample; where only the sample's own cluster says it, the best of the others.
 
         Args:
-            rights: What is right for each sample: an answer that only the cluster's own targets say is not known elsewhere.
+            rights: What is right for each sample.
         """
-        members: dict[str, list[int]] = {}
-        for place, key in enumerate(self._keys):
-            members.setdefault(clusters[key], []).append(place)
-        totals = {answer: sum(values) for answer, values in self._of.items()}
-        said = Counter(rights.values())
-        found = {}
-        for places in members.values():
-            own = Counter(rights[self._keys[place]] for place in places)
-            elsewhere = {
-                answer: total - sum(self._of[answer][place] for place in places)
-                for answer, total in totals.items()
-                if said[answer] == 0 or said[answer] > own[answer]
-            }
-            near = max(elsewhere.values()) - len(places) * self._range
-            chosen = [answer for answer, total in elsewhere.items() if total >= near - 1e-9]
-            for place in places:
-                found[self._keys[place]] = statistics.fmean(self._of[answer][place] for answer in chosen)
-        return found
+        found = self.values(answer)
+        own = {clusters[key] for key, right in rights.items() if right == answer}
+        if len(own) != 1:  # none: a number between two targets
+            return found
+        others = {right for key, right in rights.items() if clusters[key] not in own and right in self._of}
+        places = {key: place for place, key in enumerate(self._keys) if clusters[key] in own}
+        sums = {
+            other: sum(value for place, value in enumerate(self._of[other]) if self._keys[place] not in places)
+            for other in others
+        }
+        best = max(sorted(others, key=_shown), key=lambda other: round(sums[other], 9), default=None)
+        return found if best is None else found | {key: self._of[best][place] for key, place in places.items()}
 
-    def at_random(self, rights: Mapping[str, Given], weights: Mapping[Given, int]) -> dict[str, float]:
-        """Return the mean over the right answers of other samples, by sample."""
+    def at_random(
+        self, clusters: Mapping[str, str], rights: Mapping[str, Given], weights: Mapping[Given, int]
+    ) -> dict[str, float]:
+        """Return the mean over the right answers of the samples of other clusters, by sample."""
+        of_cluster: dict[str, Counter[Given]] = {}
+        for key, right in rights.items():
+            of_cluster.setdefault(clusters[key], Counter())[right] += 1
         found = {}
         for place, key in enumerate(self._keys):
-            own = rights[key]
-            others = {answer: number - (answer == own) for answer, number in weights.items()}
+            own = of_cluster[clusters[key]]
+            others = {answer: number - own[answer] for answer, number in weights.items()}
             whole = sum(others.values())
             if whole:
                 found[key] = sum(number * self._of[answer][place] for answer, number in others.items()) / whole
@@ -152,18 +168,18 @@ def _between(answers: Sequence[Given]) -> list[Given]:
     return [Given(f"{(low + high) / 2:g}") for low, high in itertools.pairwise(numbers)]
 
 
-def _of_column(there: Mapping[str, Sample], scorer: Scorer, column: str) -> dict[str, float]:
-    """Return what the values of a column score as answers; a sample without one has none."""
-    found = {}
+def _of_column(there: Mapping[str, Sample], scorer: Scorer, column: str) -> tuple[dict[str, float], dict[str, str]]:
+    """Return what the values of a column score as answers, and the values; a sample without one has none."""
+    found, texts = dict[str, float](), dict[str, str]()
+    least = 0.0 if scorer.ends is None else scorer.ends[0]
     for key, sample in there.items():
         value = sample.metadata.get(column)
         if value is None or value == "" or value != value:  # NaN says nothing
             continue
         said = right_answer(msgspec.structs.replace(sample, target=value), scorer) or Given(as_text(value))
-        least = 0.0 if scorer.ends is None else scorer.ends[0]
         given = score(scorer, said, sample).value
-        found[key] = least if given is None else given
-    return found
+        found[key], texts[key] = least if given is None else given, as_text(value)
+    return found, texts
 
 
 def _shown(answer: Given) -> str:

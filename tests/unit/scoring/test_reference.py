@@ -16,7 +16,7 @@ from workbench.scoring.json_fields import JsonFields
 from workbench.scoring.judge import Judge
 from workbench.scoring.length import Length
 from workbench.scoring.numeric import Numeric
-from workbench.scoring.reference import ReferenceScores, reference_scores
+from workbench.scoring.reference import ReferenceScores, column_scores, reference_scores
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.tool_call import CalledTool
 
@@ -33,7 +33,7 @@ def found(
 ) -> dict[str, ReferenceScores]:
     return {
         one.column if one.reference == "column" else one.reference: one
-        for one in reference_scores(there, scorer, columns or {}, people)
+        for one in (*reference_scores(there, scorer), *column_scores(there, scorer, columns or {}, people))
     }
 
 
@@ -57,7 +57,7 @@ def test_a_target_at_random_is_the_mean_over_the_others() -> None:
 
 
 def test_a_constant_does_not_know_the_sample_that_it_is_scored_on() -> None:
-    """Every target once: whatever is chosen elsewhere is wrong here."""
+    """Every target once: what only one sample says is not known to it."""
     of = found(samples([str(n) for n in range(40)]), Exact())
     assert mean(of["constant"]) == 0.0
 
@@ -68,11 +68,18 @@ def test_two_balanced_classes_are_not_taken_for_impossible() -> None:
     assert mean(found(samples(["a", "b", "c"] * 8), Exact())["constant"]) == pytest.approx(1 / 3)
 
 
+def test_the_constant_scores_what_the_named_answer_does() -> None:
+    of = found(samples(["cat"] * 6 + ["dog"] * 4), Exact())
+    assert (of["constant"].answer, mean(of["constant"])) == ("cat", 0.6)
+    assert mean(of["random"]) < 0.6
+
+
 def test_the_samples_of_a_cluster_are_chosen_for_together() -> None:
     """Each cluster has a target of its own, so that no other cluster's is right."""
     targets = [f"{n // 4}" for n in range(40)]
     there = samples(targets, cluster=[n // 4 for n in range(40)])
-    assert mean(found(there, Exact())["constant"]) == 0.0
+    of = found(there, Exact())
+    assert mean(of["constant"]) == mean(of["random"]) == 0.0
 
 
 def test_columns_are_scored_as_answers_and_gaps_are_left_out() -> None:

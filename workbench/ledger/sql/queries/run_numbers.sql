@@ -1,8 +1,7 @@
--- The numbers that a scorer read in the answers of a run that count, beside the targets, by side, sample and epoch, with what a second
--- annotator's column has. cluster: what the sample belongs to, as its metadata say (NULL: nothing). Those are texts, as recorded.
--- Parameters: run_id, scorer, second (the name of a metadata column; NULL: none)
+-- The numbers that a scorer read in the answers of a run that count, beside the targets, by side, sample and epoch.
+-- cluster: what the sample belongs to, as its metadata say (NULL: nothing). Those are texts, as recorded.
+-- Parameters: run_id, scorer
 SELECT item.side, item.sample_key, item.epoch, score.extracted AS given, json_extract_string(sample.sample, '/target') AS target,
-    json_extract_string(sample.sample, '/metadata/' || replace(replace($second, '~', '~0'), '/', '~1')) AS second,
     json_extract_string(sample.sample, '/metadata/cluster') AS cluster
 FROM item_identities AS item
 JOIN samples AS sample ON sample.sample_key = item.sample_key
