@@ -94,7 +94,7 @@ CASES: list[tuple[str, Change, str]] = [
     ("null row", data("null\n"), "sums.jsonl:1: expected one JSON object per line, found null"),
     ("number row", data('{"input": "a"}\n5\n'), "sums.jsonl:2: expected one JSON object per line, found the number 5"),
     ("null element", data('[{"input": "a"}, null]'), "sums.jsonl: element 2: expected an object, found null"),
-    ("zip archive", data(b"PK\x03\x04\x14\x00\x06\x00", "d.xlsx"), "d.xlsx: a zip archive, not a dataset (unzip d.xlsx)"),
+    ("zip archive", data(b"PK\x03\x04\x14\x00\x06\x00", "d.zip"), "d.zip: a zip archive, not a dataset (unzip d.zip)"),
     ("workbook with a password", data(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "d.xlsx"), "or one with a password (save it as .xlsx without a password)"),
     ("sheet of a table", then_sheet, "d.csv: dataset.sheet names a sheet of a workbook, and this is csv (remove it)"),
     ("xz archive", data(b"\xfd7zXZ\0", "d.jsonl.xz"), "d.jsonl.xz: an xz archive; only .gz and .zst are read as they are (xz -dk d.jsonl.xz)"),

@@ -51,6 +51,11 @@ _KANA = re.compile(r"[\u3040-\u30ff]")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 _IN_A_WORD = re.compile(rb"(?<![\x80-\xff])[A-Za-z][\x80-\xff]{1,2}(?![\x80-\xff])")
 """An accented letter or two after one without: what follows another's first byte may look like a letter, too."""
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+_WESTERN_LETTER = re.compile(r"[ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûü]")
+_WESTERN = re.compile(r"[ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûü–—‘’“”„…€£§°«»¿¡·×\xa0]{1,3}")
+"""Not the signs that letters of other alphabets, and of Mac OS, turn into."""
+_IN_A_WESTERN_WORD = re.compile(r"(?:(?<=[A-Za-z])[À-ü]{1,2}|[À-ü]{1,2}(?=[A-Za-z]))")
 _HAN = "\u3000-\u303f\u4e00-\u9fff\uff01-\uff5e"
 _ENCODINGS = (
     # the first that reads it as a text of its script; an encoding of fewer signs comes before one that has them too
@@ -194,32 +199,38 @@ def delimiter_of(path: Path) -> str:
 def encoding_of(path: Path) -> str:
     """Return the encoding of a table, as Python names it: UTF-8, or what spreadsheet programs write instead.
 
-    UTF-16 has its mark. A file is CP1252 where its first signs beyond ASCII are not UTF-8 and stand within words, as accented
-    letters do; a file that is UTF-8 but for a broken byte is not.
+    UTF-16 has its mark. A file is CP1252 where nothing beyond ASCII in it is UTF-8 and all of it are letters of Western Europe
+    within words, or marks that go with them; a file that is UTF-8 but for a broken byte is not.
     """
-    decoder, seen = codecs.getincrementaldecoder("utf-8-sig")(), b""
+    decoder, was_ascii = codecs.getincrementaldecoder("utf-8-sig")(), True
     with opened(path) as stream:
-        head = stream.read(_HEAD_BYTES)
-        if _is_utf_16(head):
+        part = stream.read(_HEAD_BYTES)
+        if _is_utf_16(part):
             return "utf-16"
         try:
-            while head:
-                seen = head
-                decoder.decode(head)
-                head = stream.read(_PART_BYTES)
+            while part:
+                decoder.decode(part)
+                was_ascii &= part.removeprefix(BOM).isascii()
+                part = stream.read(_PART_BYTES)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            return "cp1252" if _is_western(seen) else "utf-8-sig"
+            return "cp1252" if was_ascii and _is_western(part) else "utf-8-sig"
     return "utf-8-sig"
 
 
 def _is_western(data: bytes) -> bool:
     """Return whether bytes that are not UTF-8 are a text of Western Europe as Windows writes it."""
-    runs = _NOT_ASCII.findall(data)
-    as_utf_8 = sum(len(found) > 1 and _is_utf_8(found) for found in runs)
+    if any(len(found) > 1 and _is_utf_8(found) for found in _NOT_ASCII.findall(data)):
+        return False
     with contextlib.suppress(UnicodeDecodeError):
-        data.decode("cp1252")
-        return bool(runs) and not as_utf_8 and len(_IN_A_WORD.findall(data)) > _OF_WORDS * len(runs)
+        text = data.decode("cp1252")
+        runs = _BEYOND_ASCII.findall(text)
+        in_words = sum(_WESTERN_LETTER.search(run) is not None for run in runs)
+        return (
+            in_words > 0
+            and all(_WESTERN.fullmatch(run) for run in runs)
+            and len(_IN_A_WESTERN_WORD.findall(text)) >= in_words
+        )
     return False
 
 
@@ -312,6 +323,9 @@ def _refuse_others(head: bytes, path: Path) -> None:
         raise InputError(Fault(str(path), f"{what}, not rows", "put its tests into a CSV or JSON Lines file"))
     if head.startswith(_ZIP) and path.suffix == ".eval":
         raise InputError(Fault(str(path), "a log of Inspect, not a dataset", "name the dataset that its task read"))
+    if head.startswith(_ZIP) and ".xlsx" in path.suffixes:
+        problem = "not a readable workbook: it is cut, packed or something else"
+        raise InputError(Fault(str(path), problem, "save it again as .xlsx"))
     if head.startswith(_ZIP):
         raise InputError(Fault(str(path), "a zip archive, not a dataset", f"unzip {path.name}"))
     if head.startswith(_OLD_OFFICE):

@@ -40,12 +40,15 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
         try:
             header = next(reader, [])
             skipped = checked_header(header, f"{path}:1")
-            start = reader.line_num + 1
+            start, count = reader.line_num + 1, 0
             for cells in reader:
                 if cells:
                     if len(cells) != len(header):
                         problem = f"{len(cells)} cells where the header has {len(header)}"
                         raise InputError(Fault(f"{path}:{start}", problem, _OTHER_CELLS))
+                    if skipped:
+                        check_index(cells[0], count, f"{path}:1")
+                    count += 1
                     yield f"{path}:{start}", dict(zip(header[skipped:], cells[skipped:], strict=True))
                 start = reader.line_num + 1
         except csv.Error as error:
@@ -76,6 +79,21 @@ def checked_header(header: list[str], place: str) -> int:
             raise InputError(Fault(place, f"the header names {name!r} twice", "rename one"))
         seen.add(name)
     return skipped
+
+
+def check_index(cell: Any, count: int, place: str) -> None:
+    """Refuse a column without a name that is not the number of each row, from 0 or from 1.
+
+    Args:
+        cell: Of a row.
+        count: How many rows are before it.
+        place: Of the header.
+
+    Raises:
+        InputError: It holds something else, which would be lost.
+    """
+    if str(cell).strip() not in (str(count), str(count + 1)):
+        raise InputError(Fault(place, "column 1 of the header has no name, and is not an index", "name it"))
 
 
 def table_notes(path: Path, delimiter: str) -> Iterator[str]:

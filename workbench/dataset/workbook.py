@@ -1,23 +1,18 @@
 """Excel workbooks (.xlsx): one sheet, with a header line."""
 
 import datetime
-import itertools
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dataset.json_rows import PlacedRow
-from workbench.dataset.table_rows import checked_header
+from workbench.dataset.table_rows import check_index, checked_header
 from workbench.errors import Fault, InputError, nearest
 
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook
-
-
-_ERRORS = frozenset({"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"})
-"""What a cell shows whose formula failed."""
 
 
 def workbook_rows(path: Path, sheet: str | None) -> Iterator[PlacedRow]:
@@ -57,54 +52,66 @@ def _sheet_name(path: Path, book: "Workbook", wanted: str | None) -> str:
         raise InputError(Fault(str(path), f"there is no sheet {wanted!r}", hint))
     if wanted is not None:
         return wanted
-    filled = [name for name in names if _has_rows(book, name)]
+    shown = [sheet.title for sheet in book.worksheets if sheet.sheet_state == "visible"]
+    filled = [name for name in shown if _has_rows(book, name)]
     if not filled:
         raise InputError(Fault(str(path), "no sheet has a row", "expected a header line and a sample a line"))
     if len(filled) > 1:
-        raise InputError(
-            Fault(str(path), "several sheets have rows", f'dataset.sheet = "…" names one: {", ".join(filled)}')
-        )
+        problem, sheets = "several sheets have rows", ", ".join(filled)
+        raise InputError(Fault(str(path), problem, f'in a job, sheet = "…" under [dataset] names one: {sheets}'))
     return filled[0]
 
 
-def _cells(book: "Workbook", sheet: str) -> Generator[tuple[Any, ...], None, None]:
-    """Return the values of a sheet by row; as long as it is open, so is its part of the archive."""
-    return book[sheet].iter_rows(values_only=True)
+def _cells(book: "Workbook", sheet: str) -> Generator[Sequence[Any], None, None]:
+    """Return the cells of a sheet by row; as long as it is open, so is its part of the archive."""
+    there = book[sheet]
+    there.reset_dimensions()  # some programs write them wrong, and what is beyond would be lost
+    return there.iter_rows()
 
 
 def _has_rows(book: "Workbook", sheet: str) -> bool:
     with closing(_cells(book, sheet)) as rows:
-        return any(cell is not None for row in rows for cell in row)
+        return any(cell.value is not None for row in rows for cell in row)
 
 
-def _rows(path: Path, sheet: str, pairs: Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> Iterator[PlacedRow]:
-    numbered = ((number, pair) for number, pair in enumerate(pairs, 1) if any(cell is not None for cell in pair[1]))
+def _rows(path: Path, sheet: str, pairs: Iterator[tuple[Sequence[Any], Sequence[Any]]]) -> Iterator[PlacedRow]:
+    numbered = (
+        (number, pair) for number, pair in enumerate(pairs, 1) if any(cell.value is not None for cell in pair[1])
+    )
     first, (titles, _) = next(numbered, (1, ((), ())))
-    width = max((place for place, title in enumerate(titles, 1) if title is not None), default=0)
-    header = ["" if title is None else str(title) for title in titles[:width]]
+    width = max((place for place, title in enumerate(titles, 1) if title.value is not None), default=0)
+    header = ["" if title.value is None else str(title.value) for title in titles[:width]]
     where = f"{path}: sheet {sheet!r}, row {first}"
     skipped = checked_header(header, where)
-    for number, (results, written) in numbered:
+    for count, (number, (results, written)) in enumerate(numbered):
         place = f"{path}: sheet {sheet!r}, row {number}"
-        if any(cell is not None for cell in results[width:]):
+        if any(cell.value is not None for cell in results[width:]):
             raise InputError(Fault(place, "a cell beyond the header", "name its column in the first row"))
-        cells = [_plain(*cell, place) for cell in itertools.zip_longest(results[:width], written[:width])]
+        cells = [_plain(result, formula, place) for result, formula in zip(results[:width], written, strict=False)]
         cells += [None] * (width - len(cells))
+        if skipped:
+            check_index(cells[0], count, where)
         yield place, dict(zip(header[skipped:], cells[skipped:], strict=True))
 
 
 def _plain(result: Any, written: Any, place: str) -> Any:
     """Return a cell's value as any other format would hold it.
 
+    Args:
+        result: The cell with its stored result.
+        written: The same with its formula.
+
     Raises:
         InputError: A formula was never worked out by whatever wrote the file, or its result is an error.
     """
-    if result is None and isinstance(written, str) and written.startswith("="):
-        problem = f"the formula {written[:40]} has no stored result"
+    value = result.value
+    if value is None and written.data_type == "f" and result.data_type not in ("s", "str"):
+        problem = f"the formula {getattr(written.value, 'text', written.value)!s:.40} has no stored result"
         raise InputError(Fault(place, problem, "open the workbook in a spreadsheet program and save it"))
-    if result in _ERRORS:
-        raise InputError(Fault(place, f"a formula gives {result}", "repair it, or leave the column out"))
-    if isinstance(result, datetime.datetime | datetime.date | datetime.time):
-        whole_day = isinstance(result, datetime.datetime) and result.time() == datetime.time()
-        return (result.date() if whole_day and isinstance(result, datetime.datetime) else result).isoformat()
-    return str(result) if isinstance(result, datetime.timedelta) else result
+    if result.data_type == "e":
+        raise InputError(Fault(place, f"a formula gives {value}", "repair it, or leave the column out"))
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        return value.date().isoformat()
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    return str(value) if isinstance(value, datetime.timedelta) else value

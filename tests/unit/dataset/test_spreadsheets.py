@@ -1,6 +1,7 @@
 """Tables as spreadsheet programs write them: workbooks, other encodings, and an index without a name."""
 
 import datetime
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def test_a_sheet_is_read_with_its_types(tmp_path: Path) -> None:
 
 def test_of_several_sheets_one_is_named(tmp_path: Path) -> None:
     path = workbook(tmp_path / "d.xlsx", ("One", [("input",), ("a",)]), ("Two", [("input",), ("b",)]))
-    assert fault(path) == 'several sheets have rows (dataset.sheet = "…" names one: One, Two)'
+    assert fault(path) == 'several sheets have rows (in a job, sheet = "…" under [dataset] names one: One, Two)'
     assert rows(path, sheet="Two") == [{"input": "b"}]
     assert fault(path, sheet="Tow") == "there is no sheet 'Tow' (did you mean 'Two'?)"
 
@@ -105,6 +106,56 @@ def test_an_encoding_that_is_none_of_these_is_asked_about(tmp_path: Path) -> Non
     path = tmp_path / "d.csv"
     path.write_bytes("question,answer\nКак вас зовут и где вы живёте?,Иван\n".encode("cp1251"))
     assert "is it Windows-1251?" in fault(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Österreich? Äpfel, Über, Öl", "cp1252"),
+        ("Kraków, Łódź, żółć", "cp1250"),
+        ("İstanbul güneş", "cp1254"),
+        ("Müller", "mac_roman"),
+    ],
+)
+def test_only_western_letters_are_taken_for_cp1252(tmp_path: Path, text: str, encoding: str) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(b"question;answer\n" + f"{text};1\n".encode(encoding))
+    if encoding == "cp1252":
+        assert rows(path)[0]["question"] == text
+    else:
+        assert "is not UTF-8" in fault(path)
+
+
+def test_a_broken_byte_far_behind_utf_8_is_not_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes("question,answer\nMüller,1\n".encode() + b"plain,1\n" * 300_000 + "Grüße,2\n".encode("cp1252"))
+    assert "is not UTF-8" in fault(path)
+
+
+def test_a_first_column_without_a_name_is_kept_from_being_lost(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(",target\nWhat is it?,b\n")
+    assert fault(tmp_path / "d.csv").endswith(":1: column 1 of the header has no name, and is not an index (name it)")
+
+
+def test_a_workbook_whose_dimensions_are_wrong_is_read_whole(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "d.xlsx", ("S", [("input", "target"), ("a", 1), ("b", 2), ("c", 3)]))
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    assert b'<dimension ref="A1:B4"' in parts[sheet]
+    parts[sheet] = parts[sheet].replace(b'<dimension ref="A1:B4"', b'<dimension ref="A1:A2"')
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    assert rows(path) == [{"input": text, "target": number} for number, text in enumerate("abc", 1)]
+
+
+def test_hidden_sheets_and_typed_marks(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "d.xlsx", ("Hidden", [("x",), (1,)]), ("S", [("input",), ("a",)]))
+    book = openpyxl.load_workbook(path)
+    book["Hidden"].sheet_state = "hidden"
+    book.save(path)
+    assert rows(path) == [{"input": "a"}]
 
 
 def test_encodings_that_begin_late_in_a_file(tmp_path: Path) -> None:
