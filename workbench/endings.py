@@ -132,9 +132,12 @@ class RunEnd(msgspec.Struct, frozen=True):
         return self.summary.as_object() | {
             "failed_routes": msgspec.to_builtins(self.failed_routes),
             "gates": msgspec.to_builtins(self.gates),
+            "to_judge": self.to_judge,
         }
 
 
+TO_JUDGE = "still to be asked for"
+"""With what the reason of a run ends that has all its answers and not all judgements of them."""
 JUDGED_RUN = "judged_run"
 """The tag that says whose answers the run of a judge is about."""
 JUDGED_JOB = "judged_job"

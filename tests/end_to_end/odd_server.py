@@ -149,7 +149,7 @@ class OddServer:
         self._loop.close()
 
 
-BY_THE_RUN = ("report", "failed_routes")  # the ledger does not know them
+BY_THE_RUN = ("to_judge", "report", "failed_routes")  # the ledger does not know them
 
 
 def prompts(bench: Workbench, *texts: str, more: str = "") -> None:

@@ -81,7 +81,7 @@ def test_a_cap_holds_for_the_jobs_and_tags_that_it_names(tmp_path: Path) -> None
 def test_a_judge_keeps_the_caps_and_tags_of_the_job_that_it_judges(tmp_path: Path, of: str) -> None:
     with ThreadedServer(platform_of(M)) as server:
         bench = written(tmp_path, server, "", samples=6)
-        judge = '[[scorers]]\nname = "judge"\nmodel = "m"\n'
+        judge = '[[scorers]]\nname = "judge"\nmodel = "m"\n[judge]\nwhen = "later"\n'
         bench.write(
             "one.toml", f'{asking("one")}\n[tags]\nteam = "optics"\n{judge}'.replace("[run]", "[run]\nghost_s = 7", 1)
         )

@@ -100,7 +100,8 @@ def test_a_budget_holds_and_the_rest_is_asked_later(bench: Workbench) -> None:
     done = bench("score", run_id, "--yes", code=7)
     assert "2 answers could not be judged yet" in done.stderr
     assert "(stopped: the budget of 4 requests" in done.stderr
-    command = bench("show").stderr.split("continue with: ")[1].splitlines()[0]
+    own = bench.json("runs")[0]["run_id"]
+    command = bench("show", own).stderr.split("continue with: ")[1].splitlines()[0]
     assert shlex.split(command)[:4] == ["workbench", "score", run_id, "--yes"]
     assert bench.json("score", run_id, "--yes")["pending"] == 0
 

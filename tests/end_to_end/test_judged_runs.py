@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Workbench, job, quick, sums
+from tests.conftest import Workbench, job, one_route, quick, sums
 from tests.waiting import until
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
@@ -82,6 +82,40 @@ def test_a_judge_that_is_down_leaves_its_part_to_the_same_command(bench: Workben
     with_judge(bench, model="Lab Tutor")
     again = bench.json("run", "job.toml", "--no-report")
     assert (again["reused"], again["exit_code"] if "exit_code" in again else 0) == (SAMPLES, 0)
+
+
+def test_a_scheduled_run_is_not_over_before_it_is_judged(bench: Workbench) -> None:
+    with_judge(bench, "[gates]\nmin_mean = { judge = 0.01 }\n", model="sim/locked")
+    text = (bench.folder / "job.toml").read_text().replace("passes = 1", 'passes = 1\nreuse = "occasion"')
+    bench.write("job.toml", text)
+    bench("run", "job.toml", "--no-report", "--occasion", "2026-11-20", code=3)
+    shown = bench.json("show")
+    assert (shown["status"], shown["gates"]) == ("incomplete", [])
+    assert shown["reason"] == f"{SAMPLES} judgements still to be asked for"
+    bench.write("job.toml", text.replace("sim/locked", "Lab Tutor"))
+    again = bench.json("run", "job.toml", "--no-report", "--occasion", "2026-11-20")
+    assert (again["status"], again["reused"], again["to_judge"]) == ("complete", SAMPLES, 0)
+    assert [gate["result"] for gate in again["gates"]] == ["met"]
+
+
+def test_tokens_that_are_not_known_leave_nothing_for_a_judge(tmp_path: Path) -> None:
+    route = {"reports_usage": False}
+    with ThreadedServer(one_route(**route)) as server:
+        bench = Workbench(tmp_path, server)
+        with_judge(bench, "[budget]\ntotal_tokens = 100000\n", model="m")
+        bench.write("job.toml", (tmp_path / "job.toml").read_text().replace("sim/instant", "m"))
+        done = bench("run", "job.toml", "--no-report", code=7)
+        assert "what the run used of its budget of tokens is not known" in done.stderr
+        assert calls(server) == SAMPLES
+
+
+def test_the_thresholds_of_the_settings_count_the_judge(bench: Workbench, platform: ThreadedServer) -> None:
+    with_judge(bench, more="votes = 3\n")
+    bench.write("workbench.toml", "[confirm]\nrequests = 10\n")
+    before = calls(platform)
+    said = bench("run", "job.toml", "--no-report", code=3).stderr
+    assert "6 requests to send, and up to 18 calls of judges, more than [confirm] requests = 10" in said
+    assert calls(platform) == before
 
 
 def test_a_run_that_used_its_deadline_up_asks_no_judge(tmp_path: Path) -> None:

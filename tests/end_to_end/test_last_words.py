@@ -113,7 +113,7 @@ def test_an_empty_answer_does_not_stand_where_a_later_pass_failed(oddly: Workben
 @pytest.mark.slow
 def test_a_judge_that_refused_is_asked_once_more_where_that_is_wanted(oddly: Workbench, odd: OddServer) -> None:
     judge = '[[scorers]]\nname = "judge"\nmodel = "m"\ntemplate = "refused {{ answer }} {{ verdicts }}"\n'
-    prompts(oddly, "plain 1", "plain 2", more=f"\n{judge}")
+    prompts(oddly, "plain 1", "plain 2", more=f'\n{judge}[judge]\nwhen = "later"\n')
     run_id = oddly.json("run", "job.toml", "--no-report")["run_id"]
     for options, sent in (((), 2), ((), 0), (("--again", "refused"), 2)):
         before = len(odd.requests)
@@ -153,7 +153,7 @@ def test_a_fallback_s_answers_are_asked_once_more(rescued: Workbench) -> None:
 @pytest.mark.slow
 def test_a_judge_that_a_fallback_answered_for_adds_no_runs_and_can_be_asked_again(rescued: Workbench) -> None:
     rescued.write("sums.jsonl", sums(3))
-    rescued.write("job.toml", job("good") + '[[scorers]]\nname = "judge"\nmodel = "rescued"\n')
+    rescued.write("job.toml", job("good") + '[[scorers]]\nname = "judge"\nmodel = "rescued"\n[judge]\nwhen = "later"\n')
     run_id = rescued.json("run", "job.toml", "--no-report")["run_id"]
     said = rescued("score", run_id, "--yes", code=3).stderr
     assert "3 answers could not be judged yet; --again fallback, refused, empty or unreadable asks once more" in said

@@ -59,7 +59,7 @@ def test_ctrl_c_ends_the_second_judge_and_asks_no_third(tmp_path: Path) -> None:
             f'[[scorers]]\nname = "judge"\nlabel = "{label}"\nmodel = "Lab Tutor"\nrubric = "{label}"\n'
             for label in "abc"
         )
-        bench.write("job.toml", job("sim/instant", limit=2) + judges)
+        bench.write("job.toml", job("sim/instant", limit=2) + judges + '[judge]\nwhen = "later"\n')
         bench.json("run", "job.toml", "--no-report", code=None)
         process = bench.start("score", "last", "--yes", "--json")
         while server.platform.statistics.requests["Lab Tutor"] < 45:

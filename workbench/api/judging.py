@@ -4,6 +4,7 @@ import contextlib
 import json
 import time
 import tomllib
+from collections import Counter
 from signal import Signals
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from workbench.api.made_jobs import make_job
 from workbench.api.pipeline import Shown, plan_job, run_job
 from workbench.api.session import Target
 from workbench.display.text import count, plural
-from workbench.endings import JUDGED_JOB, JUDGED_RUN, RunEnd, RunStatus
+from workbench.endings import JUDGED_JOB, JUDGED_RUN, TO_JUDGE, RunEnd, RunStatus
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.evaluation.rescore import scorable_answers
 from workbench.job.job import Job
@@ -28,9 +29,10 @@ from workbench.ledger.rows import CurrentScore, Provenance
 from workbench.ledger.store import Ledger
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.planning.again import Kind
+from workbench.planning.run_plan import RunPlan
 from workbench.records import Score
 from workbench.running.options import RunOptions
-from workbench.running.signals import handlers, restore
+from workbench.running.signals import handlers, ignore, note_signals
 from workbench.scoring.judge import PENDING, Judge
 
 _MOST_NAME_CHARS = 100
@@ -76,6 +78,8 @@ class Judged(msgspec.Struct, frozen=True):
     """Scores that are new or changed."""
     pending: int
     """Answers that it has not judged."""
+    left: int
+    """Of them, those of which its answers are not all there: the others it refused, say, and a rerun asks nothing more."""
     ingested: Ingested
 
 
@@ -102,7 +106,8 @@ class _JudgesOfRun:
 
     def __init__(self, where: Target, job: Job, options: RunOptions, before: list[tuple[Signals, Any]]) -> None:
         self._where, self._job, self._options, self._before = where, job, options, before
-        self._requests, self._tokens, self._began = 0, 0, time.monotonic()
+        self._requests, self._tokens, self._is_known, self._began = 0, 0, True, time.monotonic()
+        self._unjudged = 0
 
     async def asked(self, ledger: Ledger, end: RunEnd) -> RunEnd:
         """Return the end of a run with what its judges add: notes, what is still to be judged, and the exit code for that."""
@@ -117,26 +122,35 @@ class _JudgesOfRun:
         with reading(ledger, frugal=True) as reader:
             names = {scorer.named for scorer in judges}
             scores = reader.all(CurrentScore, run_id=end.summary.run_id)
-        pending = sum(score.reason == PENDING and score.scorer in names for score in scores)
-        if not pending:
+        pending = sum(score.reason == PENDING and score.scorer in names for score in scores) - self._unjudged
+        if pending <= 0:
             return end
         asks = commands.on_ledger(ledger.name, "score", end.summary.run_id, "--yes")
-        note = f"{plural(pending, 'judgement')} still to be asked for: `{asks}`"
+        note = f"{plural(pending, 'judgement')} {TO_JUDGE}: `{asks}`"
         code = ExitCode.INCOMPLETE if end.exit_code == ExitCode.DONE else end.exit_code
         return msgspec.structs.replace(end, notes=(*end.notes, note), to_judge=pending, exit_code=code)
 
     async def _one(self, ledger: Ledger, end: RunEnd, scorer: Judge) -> RunEnd:
         left, why = self._left()
-        if why:
-            return _noted(end, f"{scorer.named} is not asked: {why}", ExitCode.STOPPED)
-        restore(self._before)
+        heard = note_signals(self._before)
         try:
             found = await judging(self._where, ledger, end.summary.run_id, scorer, left=left)
-            if found is None:
-                return end
+            if found is None or heard.came:
+                return msgspec.structs.replace(end, told_to_stop=end.told_to_stop or heard.came)
+            if found.to_send and why:
+                return _noted(end, f"{scorer.named} is not asked: {why}", ExitCode.STOPPED)
             done = await judge(self._where, ledger, found, self._options)
         except WorkbenchError as error:
             return _noted(end, f"{scorer.named} is not asked: {error}", ExitCode.INCOMPLETE)
+        finally:
+            ignore()
+        if unjudged := done.pending - done.left:
+            self._unjudged += unjudged
+            asks = commands.on_ledger(ledger.name, "score", end.summary.run_id, "--yes", "--again", "refused")
+            end = _noted(
+                end,
+                f"{scorer.named} gave no verdict on {plural(unjudged, 'answer')}; `{asks}`, or empty, asks once more",
+            )
         if found.judges_itself:
             end = _noted(end, f"{scorer.model} judges its own answers among others")
         if done.end is None:
@@ -147,17 +161,21 @@ class _JudgesOfRun:
         calls = plural(sum(ended.outcomes.values()), "call")
         text = f"{scorer.named}: judged in run {ended.run_id}{because}, {calls}, {count(ended.usage.total_tokens or 0)} tokens"
         end = _noted(end, text, done.end.exit_code)
-        return msgspec.structs.replace(end, told_to_stop=end.told_to_stop or done.end.told_to_stop)
+        return msgspec.structs.replace(end, told_to_stop=end.told_to_stop or done.end.told_to_stop or heard.came)
 
     def _spend(self, end: RunEnd) -> None:
-        self._requests += sum(end.summary.outcomes.values())
-        self._tokens += end.summary.usage.total_tokens or 0
+        calls, usage = sum(end.summary.outcomes.values()), end.summary.usage
+        self._requests += calls
+        self._tokens += usage.total_tokens or 0
+        self._is_known &= not usage.calls_without_usage and (usage.total_tokens is not None or not calls)
 
     def _left(self) -> tuple[Left, str]:
-        """Return what is left of the limits of the run, and why nothing is where nothing is."""
+        """Return what is left of the limits of the run, and why nothing may be sent where nothing may."""
         budget, deadline_s = self._job.budget, self._job.run.deadline_s
         if budget.units is not None or budget.share_of_left is not None:
-            return Left(), "what a run leaves of a budget in units is not known before its calls are weighed"
+            return Left(), "what the run leaves of its budget in units is not known before its calls are weighed"
+        if budget.total_tokens is not None and not self._is_known:
+            return Left(), "what the run used of its budget of tokens is not known: some calls reported no usage"
         requests = None if budget.requests is None else budget.requests - self._requests
         tokens = None if budget.total_tokens is None else budget.total_tokens - self._tokens
         left_s = None if deadline_s is None else deadline_s - (time.monotonic() - self._began)
@@ -218,18 +236,25 @@ async def judging(
     size = sum(len(json.dumps(row, ensure_ascii=False).encode()) + len(scorer.template) for row in rows)
     tokens = planned.to_send * (size // len(rows) + scorer.max_tokens)
     itself = any(answer.requested_model == scorer.model for answer in found)
-    asked_in = None if planned.to_send else _asked_in(ledger, job, planned.planned)
+    asked_in = None if planned.to_send else _asked_in(ledger, job, planned)
     return JudgeCalls(run_id, scorer, job, len(rows), planned.to_send, tokens, itself, again, asked_in)
 
 
-def _asked_in(ledger: Ledger, job: Job, planned: int) -> str | None:
-    """Return the newest run of a judge, where it had all of its answers."""
+def _asked_in(ledger: Ledger, job: Job, planned: RunPlan) -> str | None:
+    """Return the newest run of a judge, where it had all of its answers to the same questions."""
     with reading(ledger, frugal=True) as reader:
         for run in reader.all(RunOfJob, job=job.name)[:1]:
             found = reader.only(Provenance, run_id=run.run_id)
-            if found.status == RunStatus.COMPLETE and found.planned == planned and found.job_hash == job.hash:
+            is_whole = found.status == RunStatus.COMPLETE and found.planned == planned.planned
+            if is_whole and found.dataset_hash == planned.dataset_hash and _asks(found.job_toml) == _asks(job.text):
                 return run.run_id
     return None
+
+
+def _asks(job_toml: str) -> dict[str, Any]:
+    """Return what a judge's job asks; its tags and limits are those of the run that it judges."""
+    tables = tomllib.loads(job_toml)
+    return {name: tables.get(name) for name in ("models", "prompt", "request")}
 
 
 async def judge(where: Target, ledger: Ledger, asked: JudgeCalls, options: RunOptions = RunOptions()) -> Judged:  # noqa: B008 - frozen
@@ -249,22 +274,30 @@ async def judge(where: Target, ledger: Ledger, asked: JudgeCalls, options: RunOp
         judged_in = end.summary.run_id
     with reading(ledger, frugal=True) as reader:
         votes: dict[str, list[str]] = {}
+        without = Counter[str]()
         for vote in reader.each(RecordedAnswer, run_id=judged_in):
             refused = vote.outcome is not None and EFFECTS[Outcome(vote.outcome)].ends in ("refused", "filtered")
             if vote.counts and vote.accepted and vote.answer and not refused:
                 votes.setdefault(vote.sample_id, []).append(vote.answer)
+            elif vote.accepted:
+                without[vote.sample_id] += 1
         scores = reader.all(CurrentScore, run_id=asked.run_id)
     before = {(old.request_key, old.scorer): Score(old.value, old.reason, old.extracted) for old in scores}
     name = (asked.scorer.named, _settings(asked.scorer))
-    now, written = newer_than(old.recorded_at for old in scores), 0
+    now, written, done, heard = newer_than(old.recorded_at for old in scores), 0, 0, 0
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
-        for key, verdicts in votes.items():
+        for key in dict.fromkeys([*votes, *without]):
+            verdicts = votes.get(key, [])
+            heard += len(verdicts) + without[key] >= asked.scorer.votes
+            if len(verdicts) < asked.scorer.votes:
+                continue
             verdict = asked.scorer.score_of(verdicts)
-            if len(verdicts) == asked.scorer.votes and before.get((key, name[0])) != verdict:
+            done += 1
+            if before.get((key, name[0])) != verdict:
                 journal.append(score_entry(asked.run_id, key, name, now, verdict))
                 written += 1
-    done = sum(len(verdicts) == asked.scorer.votes for verdicts in votes.values())
-    return Judged(judged_in, end, written, asked.answers - done, ingest(ledger, whole=journal.whole))
+    ingested = ingest(ledger, whole=journal.whole)
+    return Judged(judged_in, end, written, asked.answers - done, asked.answers - heard, ingested)
 
 
 def _settings(scorer: Judge) -> str:

@@ -29,7 +29,8 @@ from workbench.api.session import (
     warn,
 )
 from workbench.dataset.spool import Spool
-from workbench.endings import BASE_GENERATION, EXIT_CODES, GateResult, RunEnd, RunStatus, occasion_generation
+from workbench.display.text import plural
+from workbench.endings import BASE_GENERATION, EXIT_CODES, TO_JUDGE, GateResult, RunEnd, RunStatus, occasion_generation
 from workbench.errors import (
     ExitCode,
     Fault,
@@ -41,7 +42,7 @@ from workbench.errors import (
     internal_error,
 )
 from workbench.evaluation.alarms import watches_of
-from workbench.evaluation.gates import ask_gates, is_met, record_gates
+from workbench.evaluation.gates import ask_gates, is_met, record_gates, record_status
 from workbench.evaluation.rescore import DatasetColumns, rescore
 from workbench.evaluation.run_figures import RunFigures, find_run, run_figures
 from workbench.job.file import PREVIOUS, GatesTable
@@ -304,7 +305,7 @@ async def _scored(
             end = await judges(ledger, end)
         with abort_on_signal(handled):
             if end.summary.status is RunStatus.COMPLETE:
-                end = _decided(ledger, job, end)
+                end = _to_judge(ledger, job, end) if end.to_judge else _decided(ledger, job, end)
     except (Exception, AbortedBySignal) as failed:
         return _without_pages(ledger, job, end, failed)
     try:
@@ -375,17 +376,49 @@ def _explained(failed: BaseException) -> WorkbenchError:
             return internal_error(failed)
 
 
+def _to_judge(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:
+    """Return the end of a run whose judgements are not all there: incomplete, so that it is continued, and nothing is decided."""
+    reason = f"{plural(end.to_judge, 'judgement')} {TO_JUDGE}"
+    record_status(ledger, end.summary.run_id, RunStatus.INCOMPLETE, end.exit_code, reason)
+    note = (
+        ("its gates are not decided: the command that asks for the rest decides them",) if job.gates is not None else ()
+    )
+    summary = msgspec.structs.replace(end.summary, status=RunStatus.INCOMPLETE, reason=reason)
+    return msgspec.structs.replace(end, summary=summary, notes=(*end.notes, *note))
+
+
 def _decided(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:
-    """Return how a complete run ends by the gates of its job; while judgements are missing, nothing is decided."""
-    if end.to_judge:
-        note = "its gates are not decided: the command that asks for the rest decides them"
-        return msgspec.structs.replace(end, notes=(*end.notes, note)) if job.gates is not None else end
+    """Return how a complete run ends by the gates of its job."""
     results, reason = evaluate_gates(ledger, end.summary.run_id, job)
     if reason is None:
         return msgspec.structs.replace(end, gates=results)
     summary = msgspec.structs.replace(end.summary, status=RunStatus.GATE_FAILED, reason=reason)
     code = EXIT_CODES[RunStatus.GATE_FAILED]
     return msgspec.structs.replace(end, summary=summary, exit_code=code, gates=results)
+
+
+def decided_after_judging(
+    ledger: Ledger, run: Provenance, job: Job, *, heard: bool
+) -> tuple[tuple[GateResult, ...], int]:
+    """Decide the gates of a run once all its judgements are there, and return what they say and the exit code.
+
+    Args:
+        run: As it was before.
+        job: That it is a run of.
+        heard: Whether a judge has said anything new of it.
+
+    Raises:
+        InputError: The baseline is not a run of the ledger.
+        JournalFullError: The disk takes no more.
+    """
+    was_left = run.status == RunStatus.INCOMPLETE and (run.reason or "").endswith(TO_JUDGE)
+    if was_left:
+        record_status(ledger, run.run_id, RunStatus.COMPLETE, ExitCode.DONE, None)
+    is_over = was_left or (heard and run.status in (RunStatus.COMPLETE, RunStatus.GATE_FAILED))
+    if not is_over or part_of(run.part).pilot is not None:  # a few samples decide nothing
+        return (), ExitCode.DONE
+    results, reason = evaluate_gates(ledger, run.run_id, job)
+    return results, EXIT_CODES[RunStatus.GATE_FAILED] if reason else ExitCode.DONE
 
 
 def evaluate_gates(ledger: Ledger, run_id: str, job: Job) -> tuple[tuple[GateResult, ...], str | None]:

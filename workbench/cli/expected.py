@@ -7,7 +7,7 @@ import anyio
 from workbench.api.pipeline import plan_job
 from workbench.api.session import Target
 from workbench.cli.output import agreed, echo, say
-from workbench.display.text import amount, count, duration, percent, plural, significant
+from workbench.display.text import amount, duration, percent, plural, significant
 from workbench.job.job import Job
 from workbench.planning.estimate import RunEstimate
 from workbench.planning.run_plan import RunPlan, WindowPlan
@@ -47,10 +47,14 @@ def is_confirmed(
 
 def _above(planned: RunPlan, thresholds: ConfirmSettings) -> list[str]:
     found = []
-    tokens = planned.estimate.high_tokens
+    tokens, judged = planned.estimate.high_tokens, sum(one.most_calls for one in planned.judges)
+    if tokens is not None:
+        tokens += sum(one.most_calls * one.max_tokens for one in planned.judges)
     units = None if planned.window is None else planned.window.high_units
-    if thresholds.requests is not None and planned.to_send > thresholds.requests:
-        found.append(f"{count(planned.to_send)} requests to send, more than [confirm] requests = {thresholds.requests}")
+    if thresholds.requests is not None and planned.to_send and planned.to_send + judged > thresholds.requests:
+        then = f", and up to {plural(judged, 'call')} of judges" if judged else ""
+        sends = f"{plural(planned.to_send, 'request')} to send{then}"
+        found.append(f"{sends}, more than [confirm] requests = {thresholds.requests}")
     if thresholds.total_tokens is not None and planned.to_send and (tokens is None or tokens > thresholds.total_tokens):
         most = "no bound on its tokens" if tokens is None else f"up to {amount(round(tokens))} tokens"
         found.append(f"{most}, more than [confirm] total_tokens = {thresholds.total_tokens}")

@@ -10,13 +10,13 @@ import click
 import msgspec
 
 from workbench.api.judging import judge, judging
-from workbench.api.pipeline import evaluate_gates
+from workbench.api.pipeline import decided_after_judging
 from workbench.api.session import Target, ledger_to_change
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display.columns import columns
 from workbench.display.text import count, plural
-from workbench.endings import EXIT_CODES, GateResult, RunStatus
+from workbench.endings import GateResult
 from workbench.errors import ExitCode
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, run_figures, score_objects
@@ -62,26 +62,28 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
     if ingested.deferred:
         say(f"note: the scores are in the journal, not ingested yet: {ingested.deferred}")
     judges = [scorer for scorer in chosen.scorers if isinstance(scorer, Judge)]
-    code, heard, before = int(ExitCode.DONE), 0, handlers()
+    code, heard, left, before = int(ExitCode.DONE), 0, 0, handlers()
     for scorer in judges:
         said = anyio.run(partial(_judged, yes=yes, again=again), where, ledger, run, scorer)
         restore(before)  # the run of a judge leaves signals ignored; the next one is to hear them
-        written, heard = written + said.written, heard + said.written
+        written, heard, left = written + said.written, heard + said.written, left + said.left
         code = max(said.exit_code, code, key=_weight)
         if said.told_to_stop:
+            left += 1  # whatever is behind it was not asked
             break
     with reading(ledger) as reader:
         # as the ledger has it: of judges that were not asked any more, too
         scores, named = reader.all(CurrentScore, run_id=run), {judge.named for judge in judges}
         pending = sum(score.reason == PENDING and score.scorer in named for score in scores)
     decided: tuple[GateResult, ...] = ()
-    if heard and not pending and job is None and provenance.status in (RunStatus.COMPLETE, RunStatus.GATE_FAILED):
-        decided, reason = evaluate_gates(ledger, run, chosen)
-        code = code or (EXIT_CODES[RunStatus.GATE_FAILED] if reason else ExitCode.DONE)
+    if not left and job is None:
+        decided, gates_code = decided_after_judging(ledger, provenance, chosen, heard=heard > 0)
+        code = code or gates_code
     with reading(ledger) as reader:
         figures = run_figures(reader, run)
     if as_json:
-        print_json({"run_id": run, "written": written, "pending": pending, "scores": score_objects(figures)})
+        found = {"scores": score_objects(figures), "gates": msgspec.to_builtins(decided)}
+        print_json({"run_id": run, "written": written, "pending": pending} | found)
     else:
         rows = [
             msgspec.structs.asdict(row) | {"of_asked": None if interval is None else mean_text(interval)}
@@ -110,6 +112,8 @@ class _JudgeResult(NamedTuple):
 
     written: int = 0
     """Scores that are new or changed."""
+    left: int = 0
+    """Answers that it is still to be asked about."""
     exit_code: int = 0
     """Of what ended it: a cap or a signal, for one."""
     told_to_stop: bool = False
@@ -128,7 +132,7 @@ async def _judged(
     if asked.to_send and not yes:
         calls = f"{plural(asked.to_send, 'call')}, at most {count(asked.most_tokens)} tokens"
         say(f"{scorer.named}: {scorer.model} is still to judge {answers}: {calls}; --yes asks it")
-        return _JudgeResult()
+        return _JudgeResult(left=asked.answers)
     done = await judge(where, ledger, asked)
     if done.pending:
         left = f"{scorer.named}: {plural(done.pending, 'answer')} could not be judged yet"
@@ -136,9 +140,9 @@ async def _judged(
         say(f"{left}; {how}")
     if done.end is None:
         say(f"{scorer.named}: judged in run {done.run_id}; nothing was sent")
-        return _JudgeResult(done.written)
+        return _JudgeResult(done.written, done.left)
     if done.end.error is not None:
         say(f"error: {done.end.error}")
     ended = done.end.summary
     say(f"{scorer.named}: judged in run {ended.run_id}{f' ({ended.status}: {ended.reason})' if ended.reason else ''}")
-    return _JudgeResult(done.written, done.end.exit_code, done.end.told_to_stop)
+    return _JudgeResult(done.written, done.left, done.end.exit_code, done.end.told_to_stop)

@@ -250,3 +250,17 @@ def record_gates(ledger: Ledger, run: Provenance, findings: Sequence[GateFinding
         if status != run.status:
             journal.append(RunEnded(run.run_id, now, status, EXIT_CODES[status], run.duration_s or 0.0, reason))
     return ingest(ledger, whole=journal.whole)
+
+
+def record_status(ledger: Ledger, run_id: str, status: RunStatus, exit_code: int, reason: str | None) -> Ingested:
+    """Record that a run has ended otherwise than its calls did: its judgements are still to be asked for, or are there now.
+
+    Raises:
+        JournalFullError: The disk takes no more.
+    """
+    with reading(ledger, frugal=True) as reader:
+        run = reader.only(Provenance, run_id=run_id)
+    now = newer_than([] if run.ended_at is None else [run.ended_at])
+    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
+        journal.append(RunEnded(run_id, now, status, exit_code, run.duration_s or 0.0, reason))
+    return ingest(ledger, whole=journal.whole)

@@ -138,6 +138,27 @@ def forwarded_interrupts(interrupts: Interrupts | None) -> Iterator[None]:
         restore(before)
 
 
+class NotedSignals:
+    """Notes that a signal came, where one is not to interrupt what is done; what begins then hears of signals as always."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Note it."""
+        self.came = True
+
+
+def note_signals(before: list[tuple[signal.Signals, Any]]) -> NotedSignals:
+    """Note signals from now on, but for those that were ignored before."""
+    noted = NotedSignals()
+    if _hears_signals():
+        for number, handler in before:
+            if handler is not signal.SIG_IGN:
+                _unless_sending(number, noted)
+    return noted
+
+
 def ignore() -> None:
     """Ignore signals for the short final work that must be done, unless a run is sending."""
     if not _hears_signals():
