@@ -3,7 +3,7 @@
 import datetime
 import warnings
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,25 +24,32 @@ def workbook_rows(path: Path, sheet: str | None) -> Iterator[PlacedRow]:
     Raises:
         InputError: There is no such sheet, several have rows, a header is missing, or a formula has no stored result.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of validations and styles that are not read
-        values, formulas = _opened(path, data_only=True), _opened(path, data_only=False)
-        try:
-            name = _sheet_name(path, values, sheet)
-            with closing(_cells(values, name)) as results, closing(_cells(formulas, name)) as written:
-                yield from _rows(path, name, zip(results, written, strict=True))
-        finally:
-            values.close()
-            formulas.close()
+    values, formulas = _opened(path, data_only=True), _opened(path, data_only=False)
+    try:
+        name = _sheet_name(path, values, sheet)
+        with closing(_cells(values, name)) as results, closing(_cells(formulas, name)) as written:
+            yield from _rows(path, name, zip(results, written, strict=True))
+    finally:
+        values.close()
+        formulas.close()
 
 
 def _opened(path: Path, *, data_only: bool) -> "Workbook":
     import openpyxl  # for workbooks alone
 
     try:
-        return openpyxl.load_workbook(path, read_only=True, data_only=data_only)
+        with _unwarned():
+            return openpyxl.load_workbook(path, read_only=True, data_only=data_only)
     except Exception as error:  # whatever a broken archive makes of its parser
         raise InputError(Fault(str(path), f"not a readable workbook: {error}", "save it again as .xlsx")) from error
+
+
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """Drop what the library says of validations and styles, which are not read."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _sheet_name(path: Path, book: "Workbook", wanted: str | None) -> str:
@@ -66,7 +73,13 @@ def _cells(book: "Workbook", sheet: str) -> Generator[Sequence[Any], None, None]
     """Return the cells of a sheet by row; as long as it is open, so is its part of the archive."""
     there = book[sheet]
     there.reset_dimensions()  # some programs write them wrong, and what is beyond would be lost
-    return there.iter_rows()
+    with closing(there.iter_rows()) as rows:
+        while True:
+            with _unwarned():  # for as long as a row is read: whoever takes it has warnings of its own
+                row = next(rows, None)
+            if row is None:
+                return
+            yield row
 
 
 def _has_rows(book: "Workbook", sheet: str) -> bool:
