@@ -40,6 +40,7 @@ def record(
     apart: Mapping[tuple[str, int], str] = more.pop("served_by", {})
     outcomes: Mapping[tuple[str, int], Outcome] = more.pop("outcomes", {})
     reasons: Mapping[tuple[str, int], str] = more.pop("reasons", {})
+    targets: Sequence[str] = more.pop("targets", ())
     writer = JournalWriter(bench.ledger.journal_folder)
     at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))
     writer.append(started(run_id, sum(map(len, values.values())), recorded_at=at, **more))
@@ -51,7 +52,8 @@ def record(
         for sample, value in enumerate(scores):
             number = 1 + place * 10_000 + sample
             metadata = {"cluster": clusters[sample]} if clusters else columns[sample] if columns else {}
-            content = msgspec.json.encode({"input": f"q{sample}", "metadata": metadata}).decode()
+            target = {"target": targets[sample]} if targets else {}
+            content = msgspec.json.encode({"input": f"q{sample}", **target, "metadata": metadata}).decode()
             key = f"sample{sample}"
             asked = msgspec.structs.replace(intent(run_id, number), model=model, sample_id=str(sample), sample_key=key)
             writer.append(SampleSeen(key, content))

@@ -140,7 +140,7 @@ class RunNumber(QueryRow, frozen=True):
     sample_key: str
     epoch: int
     given: str | None
-    """What the scorer read in the answer; None where it read nothing."""
+    """What the scorer read in the answer; None where it read nothing, or the answer does not count."""
     target: str | None
     cluster: str | None
 

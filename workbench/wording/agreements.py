@@ -22,7 +22,7 @@ def agreement_row(one: SideAgreement) -> dict[str, str]:
         "absolute_error": estimate_text(found.absolute_error),
         "pearson": estimate_text(found.pearson),
         "spearman": estimate_text(found.spearman),
-        "numbers": f"{found.n} of {one.asked}",
+        "numbers": f"{found.n} of {one.asked}{'' if one.is_ranked else ', not ranked'}",
     }
 
 

@@ -306,13 +306,10 @@ def resume_text(run: Provenance, ledger: str) -> str:
         return f"the same call in Python: its job {run.job!r} has no file"
     own = None if run.generation == BASE_GENERATION else run.run_id
     part = part_of(run.part)
-    words = (
-        commands.part(part.limit, part.models, part.max_in_flight) if own is None else []
-    )  # --resume has them itself
-    whole = commands.resume(run.job_path, [*words, *platform, "--ledger", ledger], run.occasion, own)
-    if run.narrowed and (
-        run.part is None or (part.pilot and own is None)
-    ):  # run as it is, it would send more than that run
+    narrowed = commands.part(part.limit, part.models, part.max_in_flight) if own is None else []  # --resume has them
+    whole = commands.resume(run.job_path, [*narrowed, *platform, "--ledger", ledger], run.occasion, own)
+    is_whole = run.part is None or (part.pilot and own is None)  # run as it is, it would send more than that run
+    if run.narrowed and is_whole:
         return f"{whole}  # the whole job; this run was narrowed to {run.narrowed}"
     return whole
 
