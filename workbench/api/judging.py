@@ -141,7 +141,7 @@ class _JudgesOfRun:
                 return _noted(end, f"{scorer.named} is not asked: {why}", ExitCode.STOPPED)
             done = await judge(self._where, ledger, found, self._options)
         except WorkbenchError as error:
-            return _noted(end, f"{scorer.named} is not asked: {error}", ExitCode.INCOMPLETE)
+            return _noted(end, f"{scorer.named} has not judged everything: {error}", ExitCode.INCOMPLETE)
         finally:
             ignore()
         if unjudged := done.pending - done.left:
