@@ -30,6 +30,7 @@ from workbench.scoring.scorer import Scorer
 from workbench.strict import convert, faults, located, read_toml
 
 GATEWAY_LIMIT_S = 300.0
+_MOST_SHOWN = 5  # jobs of a folder, where none is near the one that was named
 _ONE_ANSWER = "each request asks for one answer; repeat it with run.epochs"
 
 
@@ -256,4 +257,5 @@ def _near_jobs(path: Path) -> str:
     folder = path.parent
     if path.with_name(f"{path.name}.toml").is_file():
         return f"did you mean '{path.name}.toml'?"
-    return nearest(path.name, [entry.name for entry in folder.glob("*.toml")]) if folder.is_dir() else ""
+    there = sorted(entry.name for entry in folder.glob("*.toml") if entry.is_file())
+    return nearest(path.name, there) or (f"{folder} has: {', '.join(there[:_MOST_SHOWN])}" if there else "")

@@ -99,6 +99,7 @@ def test_a_job_that_cannot_be_read_is_not_suggested_in_its_own_place(tmp_path: P
         ("u16.toml", "it is not valid UTF-8: byte 0xff at position 0 (save it as UTF-8)"),
         ("folder.toml", "it is a folder"),
         ("u17.toml", "No such file or directory (did you mean 'u16.toml'?)"),
+        ("grades", f"No such file or directory ({tmp_path} has: u16.toml)"),
     ):
         with pytest.raises(InputError) as caught:
             load_job(tmp_path / name)
