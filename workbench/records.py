@@ -34,6 +34,25 @@ class Sample(msgspec.Struct, frozen=True):
         )
 
 
+class SampleContent(msgspec.Struct, frozen=True):
+    """A sample as the ledger keeps it: without its id."""
+
+    input: Any = None
+    target: Any = None
+    choices: tuple[str, ...] = ()
+    tools: tuple[dict[str, Any], ...] = ()
+    metadata: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, sample: Sample) -> "SampleContent":
+        """Return the content of a sample."""
+        return cls(sample.input, sample.target, sample.choices, sample.tools, sample.metadata)
+
+    def sample(self, sample_id: str) -> Sample:
+        """Return the sample with an id."""
+        return Sample(sample_id, self.input, self.target, self.choices, self.tools, self.metadata)
+
+
 class ChatRequest(msgspec.Struct, frozen=True):
     """One request as it will be sent, with the names under which its answer is kept."""
 

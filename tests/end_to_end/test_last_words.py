@@ -242,7 +242,8 @@ def test_a_ledger_of_an_earlier_schema_is_judged_once_more_when_it_is_opened(tmp
         db.execute("ALTER TABLE gates DROP COLUMN evidence")
         db.execute("ALTER TABLE runs DROP COLUMN part")
         db.execute("DROP TABLE reference_scores CASCADE")
-        db.execute("DELETE FROM schema_versions WHERE version IN (0, 15, 16, 17, 18, 19, 20)")
+        db.execute("DROP TABLE target_corrections CASCADE")
+        db.execute("DELETE FROM schema_versions WHERE version IN (0, 15, 16, 17, 18, 19, 20, 21)")
     shutil.rmtree(ledger.journal_folder, ignore_errors=True)
     outcomes, _, state = stands(ledger)
     assert outcomes == ["refused", "truncated", "ok"]

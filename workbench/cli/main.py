@@ -28,6 +28,7 @@ _COMMANDS = {
     "compare": ("compare", "Compare models of a run, or runs, by paired tests."),
     "score": ("score", "Score a run again, from the ledger; only judges are asked, with --yes."),
     "invalidate": ("invalidate", "Take wrong samples out of a run's scores, or put them back."),
+    "targets": ("targets", "Score earlier runs by the corrected targets of a dataset; nothing is sent."),
     "accept": ("accept", "Accept that a job's models changed: what they show now is their level."),
     "export": ("export", "Write a run's answers for other programs."),
     "report": ("runs", "Render the page of a run, and those over all runs."),

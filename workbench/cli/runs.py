@@ -152,6 +152,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
             | {"status": status, "scores": score_objects(figures), "gates": [_gate(one) for one in gates]}
             | {"references": reference_objects(figures.standing.references)}
             | {"agreement": msgspec.to_builtins(figures.agreement)}
+            | {"corrected_targets": msgspec.to_builtins(figures.corrected)}
             | {"broken_scorers": msgspec.to_builtins(figures.broken), "open_alarms": alarm_objects(standing)}
         )
         return
@@ -209,7 +210,11 @@ def _print_suspects(rows: list[SuspectSample], run: str, as_json: bool) -> None:
     if rows:
         most = (column("answer", "most answer"), column("agree", "models"), column("models", "of"))
         print_table(rows, columns("sample_id", "target", *most), whole=("sample_id",))
-        say(f"where a target is wrong: {commands.command('invalidate', run, '--sample', 'ID', '--reason', 'TEXT')}")
+        out = commands.command("invalidate", run, "--sample", "ID", "--reason", "TEXT")
+        say(
+            f"where a target is wrong, correct it in the dataset: `{commands.CORRECTED_TARGETS}` shows which runs it concerns"
+        )
+        say(f"where nothing is right: `{out}`")
     else:
         say("no sample has most of three or more models agree on an answer that is not its target")
 

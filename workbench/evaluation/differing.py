@@ -10,11 +10,12 @@ import msgspec
 
 from workbench.endings import RunStatus
 from workbench.evaluation.sides import ModelResult, Samples, Sides
+from workbench.evaluation.targets import same_but_for_target
 from workbench.job.file import JobFile
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import TakenOut
-from workbench.ledger.score_rows import ModelText, RunScorer, SharedAnswers, SideCaps
+from workbench.ledger.score_rows import CorrectedTarget, ModelText, RunScorer, SharedAnswers, SideCaps
 
 NO_MATTER = frozenset({"name", "description", "tags", "schedule", "gates", "judge"})
 """Tables and keys of a job that change no answer and no score."""
@@ -43,6 +44,9 @@ class IncompleteRun(msgspec.Struct, frozen=True):
 
 class OtherDataset(msgspec.Struct, frozen=True):
     """The runs have samples of different datasets."""
+
+    other_targets: int
+    """Samples that ask the same and have another target."""
 
 
 class OtherValues(msgspec.Struct, frozen=True):
@@ -83,6 +87,15 @@ class TakenOutSamples(msgspec.Struct, frozen=True):
 
     taken: int
     samples: int
+    reasons: list[tuple[str, datetime]]
+    run_id: str | None
+    """Where there are several."""
+
+
+class CorrectedTargets(msgspec.Struct, frozen=True):
+    """Samples of a run that are scored by other targets than it recorded."""
+
+    corrected: int
     reasons: list[tuple[str, datetime]]
     run_id: str | None
     """Where there are several."""
@@ -129,6 +142,7 @@ Differing = (
     | OtherSettings
     | OtherCaps
     | TakenOutSamples
+    | CorrectedTargets
     | NothingToJudge
     | SharedAnswers
     | ReusedAnswers
@@ -158,13 +172,14 @@ def differing(
     sides, samples = there.sides, there.samples
     run_ids = [run.run_id for run in runs]
     return [
-        *_of_runs(runs, there),
+        *_of_runs(reader, runs, there),
         *_of_jobs(runs),
         *_of_model_lists(reader, run_ids, sides),
         *([OtherSettings(scorer)] if len({row.scorer_config for row in settings if row.scorer == scorer}) > 1 else []),
         *_of_models(runs, sides),
         *_of_caps(reader, run_ids, sides),
         *_taken_out(reader, runs, sides, samples),
+        *_corrected(reader, runs),
         *_reused(reader, runs, sides),
         *(
             UnnamedAnswers(side, len(runs) > 1, on_fallback != "accept" and bool(side.suspected))
@@ -174,18 +189,27 @@ def differing(
     ]
 
 
-def _of_runs(runs: Sequence[Provenance], there: Sides) -> Iterator[Differing]:
+def _of_runs(reader: Reader, runs: Sequence[Provenance], there: Sides) -> Iterator[Differing]:
     if any(run.simulated for run in runs):
         yield SimulatedModels()
     for run in runs:
         if run.status not in (RunStatus.COMPLETE, RunStatus.GATE_FAILED):
             yield _incomplete(run, there)
     if len({run.dataset_hash for run in runs}) > 1:
-        yield OtherDataset()
+        yield OtherDataset(_other_targets(reader, there.samples))
     if len({run.endpoint for run in runs}) > 1:
         yield OtherValues("platform", "", [(run.run_id, run.endpoint) for run in runs])
     if len({run.narrowed for run in runs}) > 1:
         yield OtherValues("narrowed", "", [(run.run_id, run.narrowed or "the whole job") for run in runs])
+
+
+def _other_targets(reader: Reader, samples: Samples) -> int:
+    """Return how many samples ask the same in two runs and have another target in each."""
+    keys: dict[str, set[str]] = {}
+    for (run_id, _), rows in samples.items():
+        keys.setdefault(run_id, set()).update(row.sample_key for row in rows)
+    every = set[str]().union(*keys.values())
+    return len(same_but_for_target(reader, every - every.intersection(*keys.values())))
 
 
 def _incomplete(run: Provenance, there: Sides) -> IncompleteRun:
@@ -306,6 +330,14 @@ def _taken_out(
     }
     if unjudged:
         yield NothingToJudge(len(unjudged))
+
+
+def _corrected(reader: Reader, runs: Sequence[Provenance]) -> Iterator[CorrectedTargets]:
+    for run in runs:
+        rows = [row for row in reader.all(CorrectedTarget, run_id=run.run_id) if row.is_corrected]
+        if rows:
+            reasons = [(row.reason, row.recorded_at) for row in rows]
+            yield CorrectedTargets(len(rows), reasons, run.run_id if len(runs) > 1 else None)
 
 
 def _reused(reader: Reader, runs: Sequence[Provenance], sides: Sequence[ModelResult]) -> Iterator[Differing]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from workbench.display.text import plural
 from workbench.ledger.job_rows import JobCourse, JobRun
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import BesideBefore, CountedDifferences
@@ -107,6 +108,9 @@ def changed_since_before(runs: Sequence[JobRun], course: Sequence[JobCourse]) ->
 
 def _changed(row: JobRun, before: JobRun) -> list[str]:
     changed = ["dataset"] if row.dataset_hash != before.dataset_hash else []
+    if row.corrected != before.corrected:
+        corrected, where = (before.corrected, "before it") if before.corrected else (row.corrected, "from here on")
+        changed.append(f"{plural(corrected, 'target')} corrected {where}")
     changed += ["scorers"] if row.scorers != before.scorers else []
     if row.job_hash != before.job_hash:
         new, old = (tomllib.loads(one.job_toml) for one in (row, before))

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import msgspec
@@ -12,10 +12,10 @@ from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import AnsweringRun, CurrentScore, ScorableAnswer
-from workbench.ledger.score_rows import ReferenceRow
+from workbench.ledger.score_rows import CorrectedTarget, ReferenceRow
 from workbench.ledger.store import Ledger
 from workbench.outcomes import EFFECTS, Outcome
-from workbench.records import Sample, Score, ToolCall
+from workbench.records import Sample, SampleContent, Score, ToolCall
 from workbench.scoring.given import Given
 from workbench.scoring.reference import MOST_SAMPLES, ReferenceScores, column_scores, reference_scores
 from workbench.scoring.scorer import Scorer
@@ -24,6 +24,7 @@ from workbench.scoring.scorers import score
 _ANSWERS_AT_ONCE = 2_000
 _BYTES_AT_ONCE = 2**24  # of answers: so that a few long ones do not fill the memory
 _ANSWERS_A_FILE = 20_000
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class DatasetColumns(NamedTuple):
@@ -61,21 +62,20 @@ def rescore(
         reading(ledger, frugal=True) as reader,
     ):
         before = reader.all(CurrentScore, run_id=run_id)
-        known = {
-            (old.request_key, old.scorer, old.scorer_config): Score(old.value, old.reason, old.extracted)
-            for old in before
-        }
-        recorded_at = newer_than(old.recorded_at for old in before)
+        known = {(old.request_key, old.scorer, old.scorer_config): old for old in before}
+        corrected_at = _corrected_at(reader, run_id, scorers)
+        recorded_at = newer_than([*(old.recorded_at for old in before), *corrected_at.values()])
         samples: dict[str, Sample] = {}
         for count, answer in enumerate(scorable_answers(reader, run_id)):
             sample = _sample_of(answer)
             if len(samples) < MOST_SAMPLES:
                 samples.setdefault(answer.sample_key, sample)
             for scorer, name in configured:
-                if scorer.asks_a_model and (answer.request_key, *name) in known:
+                old = known.get((answer.request_key, *name))
+                if old and scorer.asks_a_model and old.recorded_at > corrected_at.get(answer.sample_key, _LONG_AGO):
                     continue
                 verdict = _judged(answer, scorer, sample)
-                if known.get((answer.request_key, *name)) != verdict:
+                if old is None or Score(old.value, old.reason, old.extracted) != verdict:
                     journal.append(score_entry(run_id, answer.request_key, name, recorded_at, verdict))
                     written += 1
             if count % _ANSWERS_AT_ONCE == 0:
@@ -87,6 +87,13 @@ def rescore(
         for entry in references:
             journal.append(entry)
     return written, ingest(ledger, whole=journal.whole) if written or references else Ingested()
+
+
+def _corrected_at(reader: Reader, run_id: str, scorers: Sequence[Scorer]) -> dict[str, datetime]:
+    """Return when targets were corrected, by sample: what a judge had said by the wrong one is to be judged again."""
+    if not any(scorer.asks_a_model for scorer in scorers):
+        return {}
+    return {row.sample_key: row.recorded_at for row in reader.all(CorrectedTarget, run_id=run_id)}
 
 
 def _references(
@@ -163,5 +170,4 @@ def _judged(answer: ScorableAnswer, scorer: Scorer, sample: Sample) -> Score:
 
 
 def _sample_of(answer: ScorableAnswer) -> Sample:
-    content = msgspec.json.decode(answer.sample) if answer.sample else {}
-    return msgspec.convert({"input": None, **content, "id": answer.sample_id}, Sample)
+    return msgspec.json.decode(answer.sample or "{}", type=SampleContent).sample(answer.sample_id)

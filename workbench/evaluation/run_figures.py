@@ -25,6 +25,7 @@ from workbench.ledger.run_rows import (
     RunTokens,
     UnknownEnd,
 )
+from workbench.ledger.score_rows import CorrectedTarget
 from workbench.outcomes import UNKNOWN_REASON
 from workbench.scoring.scorers import FAILED
 from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_intervals
@@ -57,6 +58,8 @@ class RunFigures(RunFindings, frozen=True):
     """How its models stand beside each other by its first scorer."""
     agreement: RunAgreement | None
     """How far the numbers in its answers agree with the targets, where these are a scale."""
+    corrected: list[CorrectedTarget]
+    """Its samples that are scored by other targets than it recorded."""
 
 
 def find_run(reader: Reader, named: str | None) -> str:
@@ -141,6 +144,7 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
         reader.only(RunNumbers, run_id=run_id),
         standing(reader, found.provenance),
         run_agreement(reader, found.provenance),
+        [row for row in reader.all(CorrectedTarget, run_id=found.provenance.run_id) if row.is_corrected],
     )
 
 

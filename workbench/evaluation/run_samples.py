@@ -5,8 +5,9 @@ from itertools import islice
 
 import msgspec
 
-from workbench.ledger.answer_rows import BodyText, CallTexts, RunAttempt, RunSample, SampleContent, WholeSample
+from workbench.ledger.answer_rows import BodyText, CallTexts, RunAttempt, RunSample, WholeSample
 from workbench.ledger.queries import LedgerMemoryError, Reader
+from workbench.ledger.score_rows import SampleText
 
 _WINDOW = 500
 
@@ -50,7 +51,7 @@ def _with_texts(reader: Reader, window: list[RunSample]) -> list[WholeSample]:
         answered |= {(run_id, texts.call_no): texts for texts in reader.all(CallTexts, run_id=run_id, **bounds)}
     sample_keys = sorted({line.sample_key for line in window})
     body_keys = sorted({texts.body_key for texts in answered.values() if texts.body_key is not None})
-    samples = {found.sample_key: found.sample for found in reader.all(SampleContent, keys=sample_keys)}
+    samples = {found.sample_key: found.sample for found in reader.all(SampleText, keys=sample_keys)}
     bodies = {found.body_key: found.body for found in reader.all(BodyText, keys=body_keys)}
     whole = []
     for line in window:

@@ -174,12 +174,3 @@ class BodyText(QueryRow, frozen=True):
 
     body_key: str
     body: str
-
-
-class SampleContent(QueryRow, frozen=True):
-    """The content of a sample, as JSON."""
-
-    query = "sample_texts"
-
-    sample_key: str
-    sample: str

@@ -29,7 +29,7 @@ _NEWEST_ITEMS = """
             AND other.answer_call_no > item.answer_call_no
     )
 """
-_SMALL_VIEWS = {"outcomes", "run_overview", "served_identities", "usage_by_day"}
+_SMALL_VIEWS = {"outcomes", "run_overview", "standing_corrections", "served_identities", "usage_by_day"}
 """Worked out once, as tables: they have a few rows a run, and several queries of a page name them."""
 _CONTENT_ADDRESSED = {"samples": "sample_key", "request_bodies": "body_key"}
 _COPIED_BYTES = 2 * 2**20  # packed as Parquet, of one table

@@ -277,6 +277,18 @@ class SampleInvalidated(Entry, frozen=True, tag="invalid"):
     reason: str
 
 
+class TargetCorrected(Entry, frozen=True, tag="target"):
+    """A sample of a run is scored by the target of another one, or by its own again."""
+
+    table = "target_corrections"
+
+    run_id: str
+    recorded_at: datetime
+    sample_key: str
+    reason: str
+    corrected_key: str | None = None
+
+
 class ChangeAccepted(Entry, frozen=True, tag="accepted_change"):
     """Somebody takes what a job's models show since a change for their level, or takes that back."""
 
@@ -327,7 +339,7 @@ _OF_COMPLETION = tuple(
 _attempt_values, _completion_values = attrgetter(*_OF_ATTEMPT), attrgetter(*_OF_COMPLETION)
 KINDS = (
     RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored, ReferenceScored, GateDecided,
-    SampleInvalidated, ChangeAccepted, SampleUnsent, ReadingTaken,
+    SampleInvalidated, TargetCorrected, ChangeAccepted, SampleUnsent, ReadingTaken,
 )  # fmt: skip
 KIND_NAMES = frozenset(str(kind.__struct_config__.tag) for kind in KINDS)
 

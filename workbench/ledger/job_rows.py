@@ -140,6 +140,7 @@ class JobRun(QueryRow, frozen=True):
     job_toml: str
     scorers: list[str] | None
     total_tokens: int | None
+    corrected: int
 
 
 class JobCourse(QueryRow, frozen=True):

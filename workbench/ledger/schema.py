@@ -24,6 +24,8 @@ VIEW_NAMES = (
     "outcomes",
     "judged_attempts",
     "run_overview",
+    "standing_corrections",
+    "corrected_items",
     "item_outcomes",
     "served_identities",
     "call_identities",

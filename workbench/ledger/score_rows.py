@@ -239,6 +239,31 @@ class RunSampleKey(QueryRow, frozen=True):
     said_at: datetime | None
 
 
+class CorrectedTarget(QueryRow, frozen=True):
+    """A sample of a run of whose target somebody has said something, and by which sample it is scored now."""
+
+    query = "run_corrections"
+
+    sample_id: str
+    recorded_key: str
+    sample_key: str
+    is_corrected: bool
+    reason: str
+    recorded_at: datetime
+
+
+class JobSample(QueryRow, frozen=True):
+    """A sample of a run of a job: as it was recorded, by which sample it is scored, and when that was last said."""
+
+    query = "job_samples"
+
+    run_id: str
+    sample_id: str
+    recorded_key: str
+    sample_key: str
+    said_at: datetime | None
+
+
 class EarlierRun(QueryRow, frozen=True):
     """A run of a run's job that ended complete before it began."""
 

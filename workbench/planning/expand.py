@@ -31,7 +31,7 @@ from workbench.planning.judges import JudgeColumns
 from workbench.planning.models import PlannedModel, reserve_of
 from workbench.planning.order import Expected, longest_first
 from workbench.planning.prompt_checks import PromptChecks
-from workbench.records import ChatRequest, Sample
+from workbench.records import ChatRequest, Sample, SampleContent
 from workbench.scoring.custom import Custom
 from workbench.scoring.scorers import judges
 
@@ -57,16 +57,6 @@ class _Spooled(msgspec.Struct, frozen=True, array_like=True):
     messages: msgspec.Raw
     tools: tuple[dict[str, Any], ...]
     sample: str
-
-
-class _Content(msgspec.Struct, frozen=True):
-    """A sample as the ledger keeps it: without its id."""
-
-    input: Any
-    target: Any
-    choices: tuple[str, ...]
-    tools: tuple[dict[str, Any], ...]
-    metadata: dict[str, Any]
 
 
 class PlannedItem(msgspec.Struct, frozen=True):
@@ -242,8 +232,7 @@ class Plan:
     def sample(self, number: int) -> Sample:
         """Read one sample back from disk."""
         entry = self._decoder.decode(self._spool[number * len(self.job.variants)])
-        content = msgspec.json.decode(entry.sample, type=_Content)
-        return Sample(entry.sample_id, *msgspec.structs.astuple(content))
+        return msgspec.json.decode(entry.sample, type=SampleContent).sample(entry.sample_id)
 
     def _fields(self, model: PlannedModel, variant: Variant, number: int) -> dict[str, Any]:
         fields = model.fields | variant.fields
@@ -321,14 +310,13 @@ class Plan:
             seen_bodies[folded] = occurrences[-1] + 1
             for epoch in range(1, self.job.run.epochs + 1):
                 self._keys += bytes.fromhex(request_key(self.identity, body, epoch, occurrences[-1]))
-        content = _Content(sample.input, sample.target, sample.choices, sample.tools, sample.metadata)
         spooled = _Spooled(
             sample.id,
             key,
             tuple(occurrences),
             msgspec.Raw(self._encoder.encode(messages)),
             sample.tools,
-            self._encoder.encode(content).decode(),
+            self._encoder.encode(SampleContent.of(sample)).decode(),
         )
         self._spool.append(self._encoder.encode(spooled))
 

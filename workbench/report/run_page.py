@@ -73,6 +73,7 @@ def run_page(
             "sides": sides,
             **stored,
             "suspects": suspects,
+            "corrected": figures.corrected,
             "by_model": {row.model: row for row in sides.rows},
             "samples": samples,
         }

@@ -1,10 +1,12 @@
 """What is not alike in what is compared, in words."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 import workbench.display.commands as commands
 from workbench.display.text import count, plural
 from workbench.evaluation.differing import (
+    CorrectedTargets,
     Differing,
     IncompleteRun,
     NothingToJudge,
@@ -36,7 +38,8 @@ def differing_text(one: Differing) -> str:
             how = one.status or "no end is recorded"
             return f"Run {one.run_id} is not complete ({how}): {_asked_text(one)}."
         case OtherDataset():
-            return "The dataset is not the same: only samples with the same input, choices and target are compared."
+            same = "only samples with the same input, choices and target are compared"
+            return f"The dataset is not the same: {same}{_other_targets_text(one.other_targets)}."
         case OtherValues():
             return _values_text(one)
         case OtherModelTexts():
@@ -74,18 +77,23 @@ def _values_text(one: OtherValues) -> str:
 
 
 def _answers_text(
-    one: OtherCaps | TakenOutSamples | NothingToJudge | SharedAnswers | ReusedAnswers | UnnamedAnswers,
+    one: OtherCaps
+    | TakenOutSamples
+    | CorrectedTargets
+    | NothingToJudge
+    | SharedAnswers
+    | ReusedAnswers
+    | UnnamedAnswers,
 ) -> str:
     """Return what is not alike in the answers and samples that were compared."""
     match one:
         case OtherCaps():
             return f"Answers were capped at different numbers of tokens: {_caps_text(one)}."
         case TakenOutSamples():
-            why = list(dict.fromkeys(f"{reason} ({at:%Y-%m-%d})" for reason, at in one.reasons))
-            reasons = "; ".join(why[:_NAMED]) + ("; …" if len(why) > _NAMED else "")
-            of_run = "" if one.run_id is None else f" of run {one.run_id}"
-            part = f"{one.taken} of {plural(one.samples, 'sample')}{of_run}"
-            return f"{part} are taken out by `{commands.INVALIDATE}`: {reasons}."
+            part = f"{one.taken} of {plural(one.samples, 'sample')}{_of_run(one.run_id)}"
+            return f"{part} are taken out by `{commands.INVALIDATE}`: {_reasons_text(one.reasons)}."
+        case CorrectedTargets():
+            return f"{corrected_text(one.corrected, one.reasons, one.run_id)}."
         case NothingToJudge():
             return f"{plural(one.samples, 'sample')} have nothing to judge by and are left out."
         case SharedAnswers():
@@ -103,6 +111,28 @@ def _answers_text(
             left = f"; {count(side.suspected)} of them are left out, as the name is not the model's"
             says = f"{part} are under a name that is in no model list, or under none{left if one.are_left_out else ''}"
             return f"{_name(side, of_runs=one.of_runs)}: {says}."
+
+
+def corrected_text(corrected: int, reasons: Iterable[tuple[str, datetime]], run_id: str | None = None) -> str:
+    """Return how many targets of a run were corrected after it, and why."""
+    were = "target was" if corrected == 1 else "targets were"
+    return f"{count(corrected)} {were} corrected after the run{'' if run_id is None else f' {run_id}'}: {_reasons_text(reasons)}"
+
+
+def _other_targets_text(changed: int) -> str:
+    """Return how many targets were changed from one run to the other, and what scores both alike."""
+    if not changed:
+        return ""
+    return f"; {plural(changed, 'target')} changed, and `{commands.CORRECTED_TARGETS}` shows how both are scored alike"
+
+
+def _reasons_text(reasons: Iterable[tuple[str, datetime]]) -> str:
+    why = list(dict.fromkeys(f"{reason} ({at:%Y-%m-%d})" for reason, at in reasons))
+    return "; ".join(why[:_NAMED]) + ("; …" if len(why) > _NAMED else "")
+
+
+def _of_run(run_id: str | None) -> str:
+    return "" if run_id is None else f" of run {run_id}"
 
 
 def _caps_text(one: OtherCaps) -> str:

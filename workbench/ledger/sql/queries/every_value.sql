@@ -14,6 +14,7 @@ UNION ALL SELECT 'reference_scores' AS name, bit_xor(hash(held)) AS digest FROM 
 UNION ALL SELECT 'paces' AS name, bit_xor(hash(held)) AS digest FROM paces AS held
 UNION ALL SELECT 'gates' AS name, bit_xor(hash(held)) AS digest FROM gates AS held
 UNION ALL SELECT 'invalidations' AS name, bit_xor(hash(held)) AS digest FROM invalidations AS held
+UNION ALL SELECT 'target_corrections' AS name, bit_xor(hash(held)) AS digest FROM target_corrections AS held
 UNION ALL SELECT 'acceptances' AS name, bit_xor(hash(held)) AS digest FROM acceptances AS held
 UNION ALL SELECT 'unsent_samples' AS name, bit_xor(hash(held)) AS digest FROM unsent_samples AS held
 UNION ALL SELECT 'served_names' AS name, bit_xor(hash(held)) AS digest FROM served_names AS held

@@ -2,7 +2,8 @@
 -- Parameters: run_id, most
 SELECT unsent.sample_id, unsent.sample_key, unsent.epoch, sample.sample
 FROM (SELECT DISTINCT sample_id, sample_key, epoch FROM unsent_samples WHERE run_id = $run_id) AS unsent
-LEFT JOIN samples AS sample USING (sample_key)
+LEFT JOIN standing_corrections AS corrected ON corrected.run_id = $run_id AND corrected.sample_key = unsent.sample_key
+LEFT JOIN samples AS sample ON sample.sample_key = coalesce(corrected.corrected_key, unsent.sample_key)
 WHERE NOT EXISTS (
     SELECT 1 FROM run_items AS item
     WHERE item.run_id = $run_id AND item.sample_key = unsent.sample_key AND item.epoch = unsent.epoch

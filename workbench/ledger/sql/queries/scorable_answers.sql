@@ -8,7 +8,7 @@ SELECT item.request_key, item.sample_id, item.sample_key, attempt.outcome, attem
     attempt.served_model, sample.sample
 FROM (
     SELECT request_key, sample_id, sample_key, model, answer_call_no AS call_no
-    FROM run_items
+    FROM corrected_items
     WHERE run_id = $run_id AND answer_run_id = $answer_run_id
         AND answer_call_no >= $first_call_no AND answer_call_no < $end_call_no
 ) AS item

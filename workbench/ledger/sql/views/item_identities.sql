@@ -16,4 +16,4 @@ LEFT JOIN (SELECT run_id, any_value(on_fallback) AS on_fallback FROM runs WHERE 
     ON run.run_id = item.run_id
 LEFT JOIN (
     SELECT run_id, sample_key, arg_max(invalid, recorded_at) AS invalid FROM invalidations GROUP BY run_id, sample_key
-) AS taken ON taken.run_id = item.run_id AND taken.sample_key = item.sample_key;
+) AS taken ON taken.run_id = item.run_id AND taken.sample_key = item.recorded_key;

@@ -1,4 +1,5 @@
 -- One row a run's item, with the attempt that it uses (NULL columns: no attempt ended). reused: an earlier run paid.
+-- sample_key: of the sample that it is scored by; recorded_key: of that which was asked (see `corrected_items`).
 -- side: the model, and its variant where the job has some: what is compared.
 CREATE OR REPLACE VIEW item_outcomes AS
 SELECT
@@ -9,11 +10,12 @@ SELECT
     concat_ws(' · ', item.model, item.variant) AS side,
     item.sample_id,
     item.sample_key,
+    item.recorded_key,
     item.epoch,
     item.reused,
     item.answer_run_id,
     item.answer_call_no,
     attempt.* EXCLUDE (run_id, call_no, request_key, generation, model, sample_key, epoch)
-FROM run_items AS item
+FROM corrected_items AS item
 LEFT JOIN judged_attempts AS attempt
     ON attempt.run_id = item.answer_run_id AND attempt.call_no = item.answer_call_no;

@@ -46,7 +46,7 @@ epochs AS (
 ),
 unjudged AS (
     SELECT DISTINCT item.run_id, score.scorer, item.sample_key
-    FROM score JOIN run_items AS item USING (run_id, request_key)
+    FROM score JOIN corrected_items AS item USING (run_id, request_key)
     WHERE starts_with(score.said.reason, 'nothing to judge by: ')
 ),
 sample AS (

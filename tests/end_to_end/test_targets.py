@@ -1,0 +1,178 @@
+"""Corrected targets: runs that were scored by wrong ones are scored again, and nothing is sent."""
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from tests.conftest import Workbench, job, sums
+from workbench.dataset.samples import selected_samples
+from workbench.evaluation.targets import correct_targets, target_changes
+from workbench.job.job import load_job
+from workbench.ledger.queries import reading
+from workbench.ledger.score_rows import OccasionScore
+from workbench.local_platform.server import ThreadedServer
+
+SAMPLES, WRONG = 6, 2
+NIGHTS = ("2026-11-01T02:00Z", "2026-11-02T02:00Z")
+
+
+def dataset(bench: Workbench, *, wrong: int, more: str = "") -> None:
+    """Sums, of which the first targets are wrong."""
+    rows = [json.loads(line) for line in sums(SAMPLES).splitlines()]
+    for row in rows[:wrong]:
+        row["target"] = f"9{row['target']}"
+    bench.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in rows) + more)
+
+
+def calls(server: ThreadedServer) -> int:
+    return server.platform.statistics.requests.total()
+
+
+def means(bench: Workbench) -> list[float]:
+    """The mean of every run, the newest first."""
+    scores = (bench.json("show", run["run_id"])["scores"] for run in bench.json("runs"))
+    return [found[0]["mean"] for found in scores if found]
+
+
+@pytest.fixture
+def nights(bench: Workbench) -> Workbench:
+    """Two nights that were scored by wrong targets, and the dataset as it was corrected since."""
+    bench.write("job.toml", job("sim/instant").replace("passes = 1", 'passes = 1\nreuse = "occasion"'))
+    dataset(bench, wrong=WRONG)
+    for night in NIGHTS:
+        bench("run", "job.toml", "--no-report", "--occasion", night)
+    dataset(bench, wrong=0)
+    return bench
+
+
+def test_every_run_is_scored_by_the_corrected_targets_and_put_back(nights: Workbench, platform: ThreadedServer) -> None:
+    right_before = means(nights)
+    assert right_before == [pytest.approx(1 - WRONG / SAMPLES)] * 2
+    sent = calls(platform)
+    listed = nights.json("targets", "diff", "job.toml")
+    assert [(one["sample_id"], one["before"], one["target"]) for one in listed["changes"][:WRONG]] == [
+        (f"s{n}", f"9{target}", target)
+        for n, target in enumerate(json.loads(line)["target"] for line in sums(WRONG).splitlines())
+    ]
+    assert means(nights) == right_before, "a list changes nothing"
+    done = nights("targets", "apply", "job.toml", "--reason", "a slip in the key")
+    assert f"2 runs scored by the corrected targets: {2 * WRONG} scores changed, nothing sent" in done.stdout
+    assert means(nights) == [1.0, 1.0]
+    assert nights.json("targets", "apply", "job.toml", "--reason", "again")["scores_changed"] == 0
+    assert [one["reason"] for one in nights.json("show")["corrected_targets"]] == ["a slip in the key"] * WRONG
+    assert "2 targets were corrected after the run: a slip in the key" in nights("show").stdout
+    page = nights.folder / nights.json("report", "last")["report"]
+    assert "Targets corrected after the run: 2 samples" in page.read_text("utf-8")
+    nights("targets", "apply", "job.toml", "--restore")
+    assert means(nights) == right_before
+    assert nights.json("show")["corrected_targets"] == []
+    assert calls(platform) == sent
+
+
+def test_corrected_runs_are_compared_with_newer_ones_on_every_sample(nights: Workbench) -> None:
+    nights("run", "job.toml", "--no-report", "--occasion", "2026-11-03T02:00Z")
+    compared = nights.json("compare", "--job", "sums", "--no-report")
+    assert compared["differences"][0]["asked"] == SAMPLES - WRONG
+    (note,) = [note for note in compared["notes"] if "dataset" in note]
+    assert "2 targets changed, and `workbench targets diff JOB` shows" in note
+    nights("targets", "apply", "job.toml", "--reason", "a slip")
+    compared = nights.json("compare", "--job", "sums", "--no-report")
+    assert compared["differences"][0]["asked"] == SAMPLES
+    assert [note for note in compared["notes"] if "targets changed" in note] == []
+    assert any("2 targets were corrected after the run" in note for note in compared["notes"])
+    text = next((nights.folder / nights.json("report", "last")["report"]).parent.glob("job-*.html")).read_text("utf-8")
+    assert "2 targets corrected before it" in text
+
+
+def test_what_a_killed_command_recorded_is_scored_by_the_next_one(nights: Workbench) -> None:
+    loaded = load_job(nights.folder / "job.toml")
+    with reading(nights.ledger) as reader:
+        found = target_changes(reader, loaded, selected_samples(loaded))
+    correct_targets(nights.ledger, found, "a slip")  # and killed here
+    assert means(nights)[0] < 1
+    again = nights.json("targets", "apply", "job.toml", "--reason", "a slip")
+    assert (again["changes"], again["scores_changed"]) == ([], 2 * WRONG)
+    assert means(nights) == [1.0, 1.0]
+
+
+@pytest.mark.slow
+def test_a_judge_is_asked_again_about_corrected_samples_alone(bench: Workbench, platform: ThreadedServer) -> None:
+    judge = '[[scorers]]\nname = "judge"\nmodel = "Abacus Large [careful]"\n'
+    bench.write("job.toml", job("sim/instant").replace('[[scorers]]\nname = "numeric"\n', judge))
+    dataset(bench, wrong=WRONG)
+    bench("run", "job.toml", "--no-report")
+    dataset(bench, wrong=0)
+    done = bench("targets", "apply", "job.toml", "--reason", "a slip", code=3)
+    assert f"{WRONG} judgements of run " in done.stderr
+    assert bench.json("show")["scores"][0]["scored"] == SAMPLES - WRONG, (
+        "what was said by the wrong target does not count"
+    )
+    sent = calls(platform)
+    bench("score", "last", "--yes")
+    assert calls(platform) - sent == WRONG
+    assert means(bench)[-1] == 1.0
+    assert bench.json("targets", "apply", "job.toml", "--reason", "again")["pending"] == {}
+
+
+def test_what_cannot_be_told_is_left_alone_and_said(nights: Workbench) -> None:
+    first = json.loads(sums(1))
+    dataset(nights, wrong=0, more=json.dumps(first | {"id": "again", "target": "12345"}) + "\n")
+    found = nights.json("targets", "diff", "job.toml")
+    assert {one["sample_id"] for one in found["changes"]} == {"s1"}
+    assert {(one["sample_id"], one["why"]) for one in found["left"]} == {
+        ("s0", "the dataset asks it 2 times with different targets")
+    }
+    assert "sample 's0' of run" in nights("targets", "diff", "job.toml").stderr
+
+
+@pytest.mark.slow
+def test_a_sample_that_a_run_has_twice_is_not_made_one(bench: Workbench) -> None:
+    first = json.loads(sums(1))
+    bench.write("job.toml", job("sim/instant"))
+    dataset(bench, wrong=1, more=json.dumps(first | {"id": "again"}) + "\n")
+    bench("run", "job.toml", "--no-report")
+    dataset(bench, wrong=0)
+    left = bench.json("targets", "diff", "job.toml")
+    assert left["changes"] == []
+    assert [one["why"] for one in left["left"]] == ["the run has another sample that asks the same"]
+
+
+@pytest.mark.slow
+def test_only_runs_of_the_job_unless_all_are_meant(nights: Workbench) -> None:
+    nights.write("other.toml", (nights.folder / "job.toml").read_text().replace('name = "sums"', 'name = "others"'))
+    dataset(nights, wrong=WRONG)
+    nights("run", "other.toml", "--no-report", "--occasion", NIGHTS[0])
+    dataset(nights, wrong=0)
+    assert len(nights.json("targets", "diff", "job.toml")["runs"]) == 2
+    assert len(nights.json("targets", "apply", "job.toml", "--reason", "a slip", "--all-runs")["runs"]) == 3
+    assert means(nights) == [1.0, 1.0, 1.0]
+
+
+def test_a_job_without_runs_and_a_missing_reason(bench: Workbench) -> None:
+    bench.write("job.toml", job("sim/instant"))
+    dataset(bench, wrong=0)
+    assert "--reason" in bench("targets", "apply", "job.toml", code=2).stderr
+    bench("targets", "diff", "job.toml", code=2)
+    bench("run", "job.toml", "--no-report")
+    bench.write("other.toml", (bench.folder / "job.toml").read_text().replace('name = "sums"', 'name = "sum"'))
+    assert "did you mean 'sums'?" in bench("targets", "diff", "other.toml", code=2).stderr
+    assert "no target of sums is otherwise in its 1 run" in bench("targets", "diff", "job.toml").stdout
+
+
+def test_a_series_goes_on_over_corrected_nights_on_every_sample(nights: Workbench) -> None:
+    nights("run", "job.toml", "--no-report", "--occasion", "2026-11-03T02:00Z")
+
+    def samples() -> list[int]:
+        """How many samples each two nights that follow each other have in common."""
+        with reading(nights.ledger) as reader:
+            rows = reader.all(OccasionScore, job="sums", scorers=["numeric"], until_at=None)
+        keys = [
+            {row.sample_key for row in rows if row.occasion == night and row.scorer is not None}
+            for night in dict.fromkeys(row.occasion for row in rows)
+        ]
+        return [len(one & other) for one, other in pairwise(keys)]
+
+    assert samples() == [SAMPLES, SAMPLES - WRONG]
+    nights("targets", "apply", "job.toml", "--reason", "a slip")
+    assert samples() == [SAMPLES, SAMPLES]

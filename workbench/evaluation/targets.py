@@ -1,0 +1,274 @@
+"""Targets of a job's dataset that were corrected: its earlier runs are scored by them, and nothing is asked again."""
+
+import contextlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+import workbench.display.commands as commands
+from workbench.errors import Fault, InputError, nearest
+from workbench.evaluation.rescore import rescore
+from workbench.job.job import Job, parse_job
+from workbench.job.prompt import prompts_of, sample_key
+from workbench.ledger.entries import SampleSeen, TargetCorrected, newer_than
+from workbench.ledger.ingest import Ingested, ingest
+from workbench.ledger.job_rows import JobRuns
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import Reader, reading
+from workbench.ledger.rows import JobOfRun, Provenance
+from workbench.ledger.score_rows import JobSample, SampleText
+from workbench.ledger.store import Ledger
+from workbench.records import Sample, SampleContent
+
+
+class TargetChange(msgspec.Struct, frozen=True):
+    """A sample of a run whose target the dataset has otherwise now."""
+
+    run_id: str
+    sample_id: str
+    recorded_key: str
+    """Of the sample that the run asked."""
+    corrected_key: str
+    """Of the sample as the dataset has it."""
+    before: Any
+    """The target that the run is scored by."""
+    target: Any
+    """The one of the dataset."""
+    content: str
+    """The sample with it, as the ledger keeps samples."""
+
+
+class LeftAlone(msgspec.Struct, frozen=True):
+    """A sample or a run that is not corrected."""
+
+    run_id: str
+    sample_id: str | None
+    """None: the whole run."""
+    why: str
+
+
+class TargetChanges(msgspec.Struct, frozen=True):
+    """What the dataset of a job says otherwise than its runs are scored by."""
+
+    job: str
+    runs: list[str]
+    """That were looked at, the newest first."""
+    changes: list[TargetChange]
+    left: list[LeftAlone]
+    said_at: dict[str, datetime]
+    """By run when a target was last corrected or put back, where one was."""
+
+
+def target_changes(reader: Reader, job: Job, samples: Iterable[Sample], *, all_runs: bool = False) -> TargetChanges:
+    """Return the targets that a job's dataset has otherwise than its runs are scored by.
+
+    Args:
+        job: As its file is now.
+        samples: Its dataset's.
+        all_runs: Look at the runs of other jobs too, which may have asked the same.
+
+    Raises:
+        InputError: The ledger has no run of the job.
+    """
+    rows = _recorded(reader, job.name, all_runs=all_runs)
+    runs = list(dict.fromkeys(row.run_id for row in rows))
+    known = _contents(reader, {row.sample_key for row in rows})
+    now = [sample for sample in samples if sample.target is not None]
+    by_columns: dict[frozenset[str], _Asked] = {}
+    changes, left = list[TargetChange](), list[LeftAlone]()
+    asked_by_run: dict[str, list[JobSample]] = {}
+    for row in rows:
+        asked_by_run.setdefault(row.run_id, []).append(row)
+    for run_id, named in _columns_of_prompts(reader, runs, job, left):
+        if named not in by_columns:
+            by_columns[named] = _Asked(now, named)
+        _compare(run_id, asked_by_run[run_id], by_columns[named], known, changes, left)
+    return TargetChanges(job.name, runs, changes, left, _said(rows))
+
+
+def restored(reader: Reader, job: str, *, all_runs: bool = False) -> TargetChanges:
+    """Return the corrected targets of a job's runs, as changes back to what they recorded.
+
+    Raises:
+        InputError: The ledger has no run of the job.
+    """
+    rows = _recorded(reader, job, all_runs=all_runs)
+    runs = list(dict.fromkeys(row.run_id for row in rows))
+    back = [row for row in rows if row.sample_key != row.recorded_key]
+    known = _contents(reader, {key for row in back for key in (row.sample_key, row.recorded_key)})
+    changes = [
+        TargetChange(
+            row.run_id, row.sample_id, row.recorded_key, row.recorded_key, known[row.sample_key].target,
+            known[row.recorded_key].target, "",
+        )
+        for row in back
+        if row.sample_key in known and row.recorded_key in known
+    ]  # fmt: skip
+    return TargetChanges(job, runs, changes, [], _said(rows))
+
+
+def correct_targets(ledger: Ledger, found: TargetChanges, reason: str) -> Ingested:
+    """Record by which targets runs are scored from now on; `score_corrected` scores them.
+
+    Raises:
+        JournalFullError: The disk takes no more.
+    """
+    now = newer_than(found.said_at.values())
+    contents = {change.corrected_key: change.content for change in found.changes if change.content}
+    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
+        for key, content in contents.items():  # first: a correction without its sample would have no target
+            journal.append(SampleSeen(key, content))
+        for change in found.changes:
+            is_back = change.corrected_key == change.recorded_key
+            corrected_key = None if is_back else change.corrected_key
+            journal.append(TargetCorrected(change.run_id, now, change.recorded_key, reason, corrected_key))
+    return ingest(ledger, whole=journal.whole)
+
+
+def score_corrected(ledger: Ledger, run_id: str) -> tuple[int, Ingested]:
+    """Score a run by its targets as they are now, with its own scorers; return how many scores changed, and how the ingest went.
+
+    Raises:
+        InputError: Its job cannot be read any more.
+        JournalFullError: The disk takes no more.
+    """
+    with reading(ledger) as reader:
+        run = reader.only(Provenance, run_id=run_id)
+    return rescore(ledger, run_id, parse_job(run.job_toml, Path(run.job_path)).scorers)
+
+
+def same_but_for_target(reader: Reader, keys: Collection[str]) -> list[str]:
+    """Return what is asked by two of some samples, of which each has another target; as keys of samples without one.
+
+    What three of them ask is left out: which of the targets is to be which cannot be told.
+    """
+    asked: dict[str, set[str]] = {}
+    for key, content in _contents(reader, keys).items():
+        asked.setdefault(_Asked.key_without_target(content.sample(""), frozenset()), set()).add(key)
+    return [key for key, own in asked.items() if len(own) == 2]
+
+
+class _Asked:
+    """The samples of a dataset by what they ask, whatever is right.
+
+    Args:
+        samples: Of the dataset, those with a target.
+        named: The columns that the prompts of a run name.
+    """
+
+    def __init__(self, samples: Sequence[Sample], named: frozenset[str]) -> None:
+        self._named = named
+        self._samples: dict[str, list[Sample]] = {}
+        for sample in samples:
+            self._samples.setdefault(self.key_without_target(sample, named), []).append(sample)
+
+    def like(self, recorded: Sample) -> list[Sample]:
+        """Return the samples that ask the same as a recorded one, one of each target."""
+        same = {
+            sample_key(one, self._named): one
+            for one in self._samples.get(self.key_without_target(recorded, self._named), ())
+        }
+        return list(same.values())
+
+    def key_of(self, sample: Sample) -> str:
+        """Return the key of a sample, as a run with these prompts records it."""
+        return sample_key(sample, self._named)
+
+    @staticmethod
+    def key_without_target(sample: Sample, named: frozenset[str]) -> str:
+        """Return the key of what a sample asks, whatever is right."""
+        return sample_key(msgspec.structs.replace(sample, target=None), named)
+
+
+def _compare(
+    run_id: str,
+    rows: Sequence[JobSample],
+    asked: _Asked,
+    known: Mapping[str, SampleContent],
+    changes: list[TargetChange],
+    left: list[LeftAlone],
+) -> None:
+    """Add what is to be changed of a run, and what is left alone."""
+    taken = {row.sample_key for row in rows}
+    for row in rows:
+        if row.sample_key not in known:
+            continue
+        before = known[row.sample_key].sample(row.sample_id)
+        like = asked.like(before)
+        if not like or any(_is_same(one.target, before.target) for one in like):
+            continue
+        if len(like) > 1:
+            left.append(
+                LeftAlone(run_id, row.sample_id, f"the dataset asks it {len(like)} times with different targets")
+            )
+            continue
+        key = asked.key_of(like[0])
+        if key in taken:
+            left.append(LeftAlone(run_id, row.sample_id, "the run has another sample that asks the same"))
+            continue
+        taken.add(key)
+        content = msgspec.json.encode(SampleContent.of(like[0])).decode()
+        changes.append(
+            TargetChange(run_id, row.sample_id, row.recorded_key, key, before.target, like[0].target, content)
+        )
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return bool(msgspec.to_builtins(one) == msgspec.to_builtins(other))
+
+
+def _contents(reader: Reader, keys: Collection[str]) -> dict[str, SampleContent]:
+    decoder = msgspec.json.Decoder(SampleContent)
+    return {row.sample_key: decoder.decode(row.sample) for row in reader.all(SampleText, keys=list(keys))}
+
+
+def _recorded(reader: Reader, job: str, *, all_runs: bool) -> list[JobSample]:
+    rows = reader.all(JobSample, job=None if all_runs else job)
+    if not rows:
+        jobs = [one.job for one in reader.all(JobRuns)]
+        hint = nearest(job, jobs) or (f"it has: {', '.join(jobs)}" if jobs else f"`{commands.RUN_JOB}` starts one")
+        raise InputError(Fault("JOB", f"the ledger has no run of {job!r}", hint))
+    return rows
+
+
+def _said(rows: Iterable[JobSample]) -> dict[str, datetime]:
+    said: dict[str, datetime] = {}
+    for row in rows:
+        if row.said_at is not None:
+            said[row.run_id] = max(row.said_at, said.get(row.run_id, row.said_at))
+    return said
+
+
+class _Prompts(NamedTuple):
+    """The columns that the prompts of a job file name, or why that cannot be told."""
+
+    named: frozenset[str] = frozenset()
+    problem: str = ""
+
+
+def _columns_of_prompts(
+    reader: Reader, runs: Sequence[str], job: Job, left: list[LeftAlone]
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """Return each run with the columns that its prompts name: these are part of what it asked."""
+    known = {job.text: _prompts(job.text, Path(job.path))}
+    texts = {row.run_id: row.job_toml for row in reader.all(JobOfRun)}
+    for run_id in runs:
+        text = texts[run_id]
+        if text not in known:
+            known[text] = _prompts(text, Path(reader.only(Provenance, run_id=run_id).job_path))
+        found = known[text]
+        if found.problem:
+            left.append(LeftAlone(run_id, None, f"its job file cannot be read any more: {found.problem}"))
+        else:
+            yield run_id, found.named
+
+
+def _prompts(job_toml: str, path: Path) -> _Prompts:
+    try:
+        job = parse_job(job_toml, path)
+        return _Prompts(frozenset[str]().union(*(prompt.named for _, prompt in prompts_of(job))))
+    except InputError as error:
+        return _Prompts(problem=error.faults[0].problem)
