@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Reader
+from tests.compared_runs import record as record_scores
 from tests.conftest import Workbench, answering, job, sums
 from tests.end_to_end.test_pages import HOSTILE, MODELS
 from tests.pages import Page as Shown
@@ -281,6 +282,24 @@ def test_tables_sort_and_remember(reader: Reader, pages: dict[str, Path]) -> Non
         )
     ]
     assert again == first[::-1]
+    assert not reader.faults
+
+
+def test_runs_are_chosen_by_their_status(reader: Reader, tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    for run_id, status in (("r1", "complete"), ("r2", "interrupted"), ("r3", "complete")):
+        record_scores(bench, run_id, {"m": [1.0]}, scorers=["exact"], status=status)
+    write_pages(bench.ledger, ["r3"], tmp_path / "reports")
+    page = reader.open(tmp_path / "reports" / "index.html")
+    rows, chosen = page.locator("#runs tbody tr"), page.get_by_role("button", name="interrupted", exact=True)
+    expect(rows).to_have_count(3)
+    chosen.click()
+    expect(rows).to_have_count(1)
+    page.reload()
+    expect(rows).to_have_count(1)
+    expect(chosen).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="all", exact=True).click()
+    expect(rows).to_have_count(3)
     assert not reader.faults
 
 

@@ -190,6 +190,23 @@ def test_a_change_is_accepted_and_opened_again(bench: Workbench) -> None:
     assert bench.json("runs")[0]["open_alarms"] == opened, "as if it had never been accepted"
 
 
+@pytest.mark.file_ledger
+def test_the_pages_begin_with_what_changed_since_yesterday(bench: Workbench) -> None:
+    dropped(bench)
+    bench.environment["WORKBENCH_NOW"] = "2026-10-26T08:30Z"  # of the night that opened it
+    shown = pages(bench, 28)
+    since = shown["index"].split("Since yesterday")[1].split("Needs attention")[0]
+    assert since.strip().startswith("Alarm opened: j: quill is ")
+    assert "workbench accept --reason TEXT" in since
+    assert re.search(r"\d+ scheduled runs of j: \d+ complete|\d+ scheduled runs of j: complete", since), since
+    assert re.search(r"quill scores 0\.\d\d since 25 Oct, 0\.\d\d before", shown["job"]), "the chart says what it shows"
+    assert "Dashed lines: the level before, and when it was left." in shown["job"]
+    bench("accept", "j", "--reason", "known")
+    bench.environment["WORKBENCH_NOW"] = "2026-10-27T09:30Z"
+    later = pages(bench, 28)["index"].split("Since yesterday")[1].split("Jobs")[0]
+    assert "Alarm opened" not in later
+
+
 @pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_drop_that_is_over_closes_by_itself(bench: Workbench) -> None:

@@ -1,5 +1,6 @@
 """The page of all runs by job, and the page of a job over its runs."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def test_a_model_that_became_worse_is_named_with_its_counts(bench: Workbench) ->
     assert f"<code>workbench compare r1 r2 --ledger {as_shown(bench.ledger)}</code>" in index.text
     assert index.text.count("<td>–</td>") == 0, "it has a next occasion"
     assert "2 runs; the newest is complete. mini scores 50.0 points less by “exact”" in job_page.text
-    assert "No difference shown: 1 model" in job_page.text
+    assert "no difference shown for 1 model" in job_page.text
 
 
 @pytest.mark.slow
@@ -52,6 +53,24 @@ def test_a_first_run_and_one_that_failed_have_pages(bench: Workbench) -> None:
     index, job_page = pages(bench)
     assert "1 job: 1 needs action." in index.text
     assert "One run so far: there is nothing to compare it with." in job_page.text
+
+
+def test_each_model_has_a_line_of_its_own_and_its_newest_score(bench: Workbench) -> None:
+    record(bench, "r1", {"mini": HALF, "large": RIGHT}, scorers=["exact"], status="interrupted")
+    record(bench, "r2", {"mini": HALF, "large": RIGHT}, scorers=["exact"])
+    index, job_page = pages(bench)
+    lines = re.findall(r'<b>([\d.]+)</b> <bdi class="soft">(\w+)</bdi>', index.text)
+    assert sorted(lines) == [("0.500", "mini"), ("1.000", "large")]
+    assert index.text.count('fill="var(--ground)"') == 2, "what is not complete is hollow"
+    assert job_page.text.count('class="bars"') == 2
+
+
+def test_a_judge_is_part_of_the_job_that_it_judges(bench: Workbench) -> None:
+    record(bench, "r1", {"m": RIGHT}, scorers=["exact"])
+    record(bench, "r2", {"judge": RIGHT}, job="j judged by judge", tags={"judged_run": "r1"})
+    index, _ = pages(bench)
+    assert "1 job: 1 fine." in index.text
+    assert "judged by judge" not in index.text.split("<main")[1]
 
 
 @pytest.mark.slow

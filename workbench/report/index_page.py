@@ -1,13 +1,17 @@
 """The page over all runs: what ran, and what needs attention."""
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import msgspec
 
 import workbench.display.commands as commands
+import workbench.settings.clock as clock
+from workbench.allowance.lately import drawn_lately
 from workbench.display.columns import column, columns
 from workbench.evaluation.alarms import open_of
+from workbench.evaluation.latest import latest
 from workbench.evaluation.ongoing import as_now
 from workbench.evaluation.run_figures import broken_scorers
 from workbench.ledger.job_rows import JobRuns, ModelMean, NewestRun, RunLine, run_means
@@ -17,9 +21,11 @@ from workbench.report.build import PageContext, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import NEWEST_RUNS, is_worse, job_rows, needs_action, summary
 from workbench.report.tables import Result, Table
+from workbench.wording.latest import latest_lines
 from workbench.wording.runs import resume_text
 from workbench.wording.scores import range_text
 
+_LATELY = timedelta(days=1)
 MOST_RUNS = 20
 """Of the log; of each job the scores of more are drawn."""
 
@@ -27,8 +33,11 @@ MOST_RUNS = 20
 def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     """Ask what the page shows; returns what computes its content."""
     reader, period = asked.reader, asked.period
-    jobs, newest = reader.all(JobRuns), reader.all(NewestRun, most=NEWEST_RUNS)
-    logged = [run.run_id for run in reader.all(RunId)[:MOST_RUNS]]
+    known = reader.all(RunId)
+    judging = {run.run_id for run in known if run.judges}  # they belong to the runs that they judge
+    jobs = [job for job in reader.all(JobRuns) if job.last_run_id not in judging]
+    newest = [run for run in reader.all(NewestRun, most=NEWEST_RUNS) if run.run_id not in judging]
+    logged = [run.run_id for run in known if not run.judges][:MOST_RUNS]
     run_ids = list(dict.fromkeys([*logged, *(run.run_id for run in newest)]))
     found = as_now(reader.all(RunLine, most=len(run_ids), run_ids=run_ids), asked.as_of.ongoing)
     ends = {run.run_id: run for run in found}
@@ -38,6 +47,10 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     means = result(reader, ModelMean, most=len(run_ids), run_ids=run_ids)
     scores = [row for row in means.rows if row.model is not None]
     changes, alarms = asked.changes, open_of(asked.watched())
+    now = clock.now()
+    since_at = now - _LATELY
+    changed = latest(asked.watched(), ends.values(), since_at)
+    drawn_since = drawn_lately(reader, asked.allowance, asked.zone, since_at, now)
     broken = broken_scorers(reader, [job.last_run_id for job in jobs])
 
     def content() -> dict[str, Any]:
@@ -47,6 +60,8 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "period": period,
             "command": asked.command,
             "verdict": summary(rows),
+            "since_at": since_at,
+            "latest": latest_lines(changed, drawn_since, asked.zone, asked.ledger),
             "rows": rows,
             "broken": [row for row in rows if row.broken],
             "alarms": [(alarm, commands.accept_changes(alarm.job, asked.ledger)) for alarm in alarms],
@@ -71,6 +86,7 @@ def _runs_table(runs: Sequence[RunLine], sparks: dict[str, list[dict[str, Any]]]
             column("total_tokens", kind="amount"), "duration_s",
         ),
         there,
+        "status",
     )  # fmt: skip
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 import workbench.display.commands as commands
 from workbench.display.columns import column, columns
+from workbench.evaluation.alarms import Alarm
 from workbench.evaluation.job_changes import changed_since_before
 from workbench.evaluation.ongoing import as_now
 from workbench.ledger.job_rows import JobCourse, JobRun, RunLine
@@ -17,7 +18,7 @@ from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
 from workbench.report.tables import Result, Table
 from workbench.stats.intervals import AskedValues, Interval, mean_intervals
-from workbench.wording.changes import findable_text, job_verdict
+from workbench.wording.changes import course_title, findable_text, found_soon_text, job_verdict
 from workbench.wording.scores import mean_text
 
 MOST_RUNS = 30
@@ -61,8 +62,9 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
             "earlier_alarms": [alarm for alarm in alarms if alarm.state != "open"],
             "accepting": commands.accept_changes(job, asked.ledger),
             "findable": [findable_text(watch) for watch in watches if watch.scorer is not None],
-            "charts": _charts(job, course, _marks(runs, course), asked.colours),
-            "runs": _runs_table(job, runs, course, ends, there),
+            "found_soon": found_soon_text([watch for watch in watches if watch.scorer is not None]),
+            "charts": _charts(job, course, _Shown(runs, _marks(runs, course), alarms, asked.colours)),
+            "runs": _runs_table(job, runs, course, ends, there, asked.colours),
             "most": MOST_RUNS,
             "command": asked.command,
         }
@@ -84,7 +86,36 @@ def _marks(runs: Sequence[JobRun], course: Sequence[JobCourse]) -> list[dict[str
     ]  # fmt: skip
 
 
-def _charts(job: str, course: Sequence[JobCourse], marks: Sequence[dict[str, str]], colours: Colours) -> list[Chart]:
+class _Shown(NamedTuple):
+    """What is drawn beside the course of a job."""
+
+    runs: Sequence[JobRun]
+    marks: Sequence[dict[str, str]]
+    alarms: Sequence[Alarm]
+    colours: Colours
+
+    def open_of(self, measure: str) -> list[Alarm]:
+        """Return what is open of a measure."""
+        kinds = {"mean": ("worse", "unusable"), "seconds": ("slower",)}.get(measure, ())
+        first = next((alarm.scorer for alarm in self.alarms if alarm.scorer is not None), None)
+        found = [one for one in self.alarms if one.state == "open" and one.found.kind in kinds]
+        return [one for one in found if one.scorer in (None, first)]
+
+    def levels(self, measure: str) -> list[dict[str, Any]]:
+        """Return the level that each model had before what is open of it, from the oldest run shown until then."""
+        began = {run.occasion: run.started_at for run in self.runs}
+        oldest = f"{self.runs[-1].started_at:%Y-%m-%dT%H:%M:%SZ}"
+        found = [(alarm, at) for alarm in self.open_of(measure) if (at := began.get(alarm.found.began)) is not None]
+        return [
+            {
+                "series": alarm.model, "level": alarm.level, "from": oldest, "until": f"{at:%Y-%m-%dT%H:%M:%SZ}",
+                "since": f"{at.day} {at:%b}",
+            }
+            for alarm, at in found
+        ]  # fmt: skip
+
+
+def _charts(job: str, course: Sequence[JobCourse], shown: _Shown) -> list[Chart]:
     """Return a line per model for each measure, where there are runs enough to show a course."""
     if len({row.run_id for row in course}) < _LEAST_RUNS:
         return []
@@ -102,19 +133,27 @@ def _charts(job: str, course: Sequence[JobCourse], marks: Sequence[dict[str, str
         ]  # fmt: skip
         if not points or (name in _TROUBLES and not any(point[name] for point in points)):
             continue
-        drawing = time_charts.lines_over_time(points, name, title, colours.scale(models), height=140, marks=marks)
-        note = _note(intervals=any("low" in point for point in points), marks=bool(marks) and not found)
-        if len(models) > time_charts.MOST_TOGETHER:  # without intervals and marks
+        levels, scale = shown.levels(name), shown.colours.scale(models)
+        drawing = time_charts.lines_over_time(points, name, title, scale, height=140, marks=shown.marks)
+        drawing = time_charts.with_levels(drawing, levels, scale)
+        note = _note(
+            intervals=any("low" in point for point in points),
+            marks=bool(shown.marks) and not found,
+            levels=bool(levels),
+        )
+        if len(models) > time_charts.MOST_TOGETHER:  # without intervals, marks and levels
             note = f"Each chart: {title}."
-        found.append(drawn(f"{name}", question, drawing, table if name == "mean" else None, note))
+        finding = course_title(question, shown.open_of(name))
+        found.append(drawn(f"{name}", finding, drawing, table if name == "mean" else None, note))
     return found
 
 
-def _note(*, intervals: bool, marks: bool) -> str:
-    """Return what the upright lines of a chart are."""
+def _note(*, intervals: bool, marks: bool, levels: bool) -> str:
+    """Return what the further lines of a chart are."""
     thin = "Thin vertical lines: 95 % intervals." if intervals else ""
+    dashed = "Dashed lines: the level before, and when it was left." if levels else ""
     dotted = "Dotted lines: something changed, as the table of runs says." if marks else ""
-    return " ".join(filter(None, (thin, dotted)))
+    return " ".join(filter(None, (thin, dashed, dotted)))
 
 
 def _value(row: JobCourse, name: str, interval: Interval | None) -> Any:
@@ -154,18 +193,44 @@ def _course_table(job: str, course: Sequence[JobCourse], intervals: Sequence[Int
 
 
 def _runs_table(
-    job: str, runs: Sequence[JobRun], course: Sequence[JobCourse], ends: dict[str, RunLine], there: frozenset[str]
+    job: str,
+    runs: Sequence[JobRun],
+    course: Sequence[JobCourse],
+    ends: dict[str, RunLine],
+    there: frozenset[str],
+    colours: Colours,
 ) -> Table:
     """Return the runs, each with how its requests ended and what had changed since the one before."""
-    changed = changed_since_before(runs, course)
+    changed, scores = changed_since_before(runs, course), _scores(course, colours)
     rows = [
-        msgspec.structs.asdict(ends[row.run_id]) | msgspec.structs.asdict(row) | {"changed": changed[row.run_id]}
+        msgspec.structs.asdict(ends[row.run_id])
+        | msgspec.structs.asdict(row)
+        | {"changed": changed[row.run_id], "scores": scores.get(row.run_id)}
         for row in runs
     ]
+    is_late = any(run.occasion is not None and not _began_at(run) for run in runs)
     return Table(
         "job_runs", Result("job_runs", {"job": job, "most": MOST_RUNS}, rows), ("run_id",),
         columns(
-            "started_at", "run_id", "occasion", "status", "planned", column("total_tokens", kind="amount"), "changed"
+            "started_at", *(["occasion"] if is_late else []), "status", "scores", "planned",
+            column("total_tokens", kind="amount"), "changed", "run_id",
         ),
         there,
+        "status",
     )  # fmt: skip
+
+
+def _began_at(run: JobRun) -> bool:
+    """Return whether a run began at the time of its occasion, so that one says both."""
+    return run.occasion == f"{run.started_at:%Y-%m-%dT%H:%MZ}"
+
+
+def _scores(course: Sequence[JobCourse], colours: Colours) -> dict[str, list[dict[str, Any]]]:
+    """Return the mean scores from 0 to 1 by run, as small bars by model."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row, interval in zip(course, _intervals(course), strict=True):
+        if interval is not None and 0 <= interval.centre <= 1:
+            label = f"{row.model}: {mean_text(interval)}"
+            bar = {"mean": interval.centre, "colour": colours.of(row.model), "label": label}
+            found.setdefault(row.run_id, []).append(bar)
+    return found

@@ -24,10 +24,21 @@ from workbench.report.tables import status_kind
 from workbench.wording.runs import broken_text, jobs_text
 
 NEWEST_RUNS = 14
-_WIDTH, _HEIGHT, _MARGIN = 120, 28, 3  # px, of a line of scores
+_WIDTH, _HEIGHT, _MARGIN = 120, 20, 3  # px, of a line of scores
 _MOST_LINES = 4
+_SETTLED = ("complete", "gate_failed")
 _FAILING = 0.05
 """Of a run's requests; single ones that a platform refuses are in its figures."""
+
+
+class ScoreLine(msgspec.Struct, frozen=True):
+    """The scores of one model over a job's newest runs."""
+
+    model: str
+    drawing: Markup
+    """From 0 at the bottom to 1 at the top, and hollow where a run is not complete; it needs no script."""
+    last: str
+    """The newest, as a number."""
 
 
 class JobRow(msgspec.Struct, frozen=True):
@@ -38,8 +49,10 @@ class JobRow(msgspec.Struct, frozen=True):
     """The name of its page's file."""
     dots: list[tuple[str, str, str]]
     """Its newest runs, the oldest first: run id, kind of mark, words."""
-    line: Markup
-    """Its scores over those runs, a line per model."""
+    lines: list[ScoreLine]
+    """Its scores over those runs, by model."""
+    more_models: int
+    """Without a line here."""
     status: str | None
     reason: str | None
     newest_at: datetime
@@ -104,11 +117,13 @@ def _row(
     began, newest = runs[-1]
     broken_now = [broken_text(one) for one in broken if one.run_id == newest.run_id]
     shown = [row for row in scores if row.job == job and row.scorer == began.scorer]
+    lines = _lines([run for _, run in runs], shown, colours)
     return JobRow(
         job=job,
         page=f"{page_name(job)}.html",
         dots=[_dot(run) for _, run in runs],
-        line=_line([run.run_id for run, _ in runs], shown, colours),
+        lines=lines[:_MOST_LINES],
+        more_models=len(lines[_MOST_LINES:]),
         status=newest.status,
         reason=newest.reason,
         newest_at=newest.started_at,
@@ -132,26 +147,47 @@ def needs_action(run: RunLine) -> bool:
     return bool(run.status not in ("complete", RUNNING) or run.failed > _FAILING * run.planned)
 
 
-def _line(run_ids: list[str], scores: list[ModelMean], colours: Colours) -> Markup:
-    """Scores from 0 to 1 over a job's newest runs, as a drawing that needs no script."""
-    places = {run_id: number for number, run_id in enumerate(run_ids)}
-    models: dict[str, list[tuple[float, float]]] = {}
+def _lines(runs: Sequence[RunLine], scores: Sequence[ModelMean], colours: Colours) -> list[ScoreLine]:
+    """Return the scores of each model over a job's newest runs, those that were asked first before the others."""
+    places = {run.run_id: number for number, run in enumerate(runs)}
+    is_whole = {run.run_id: run.status in _SETTLED for run in runs}
+    by_model: dict[str, list[ModelMean]] = {}
     for row in scores:
         if row.run_id in places and 0 <= row.centre <= 1:
-            across = _MARGIN + (_WIDTH - 2 * _MARGIN) * (places[row.run_id] / max(1, len(run_ids) - 1))
-            down = _MARGIN + (_HEIGHT - 2 * _MARGIN) * (1 - row.centre)
-            models.setdefault(str(row.model), []).append((across, down))
-    drawn = Markup("").join(
-        Markup('<polyline points="{}" stroke="{}"/><circle cx="{:.1f}" cy="{:.1f}" r="2" fill="{}"/>').format(
-            " ".join(f"{x:.1f},{y:.1f}" for x, y in points), colours.of(model), *points[-1], colours.of(model)
+            by_model.setdefault(str(row.model), []).append(row)
+    found = []
+    for model, own in by_model.items():
+        own.sort(key=lambda row: places[row.run_id])
+        points = [(_across(places[row.run_id], len(runs)), _down(row.centre), is_whole[row.run_id]) for row in own]
+        drawing = _drawing(points, colours.of(model), f"scores of {model}")
+        found.append(ScoreLine(model, drawing, f"{own[-1].centre:.3f}"))
+    return found
+
+
+def _across(place: int, runs: int) -> float:
+    return _MARGIN + (_WIDTH - 2 * _MARGIN) * (place / max(1, runs - 1))
+
+
+def _down(score: float) -> float:
+    return _MARGIN + (_HEIGHT - 2 * _MARGIN) * (1 - score)
+
+
+def _drawing(points: Sequence[tuple[float, float, bool]], colour: str, label: str) -> Markup:
+    dots = Markup("").join(
+        Markup('<circle cx="{:.1f}" cy="{:.1f}" r="2" fill="{}" stroke="{}"/>').format(
+            x, y, colour if is_whole else "var(--ground)", colour
         )
-        for model, points in list(models.items())[:_MOST_LINES]
+        for number, (x, y, is_whole) in enumerate(points)
+        if not is_whole or number == len(points) - 1
     )
-    label = ", ".join(list(models)[:_MOST_LINES])
-    if not models:
-        return Markup("")
-    return Markup('<svg class="spark" width="{}" height="{}" role="img" aria-label="scores of {}">{}</svg>').format(
-        _WIDTH, _HEIGHT, people.visible(label), drawn
+    line = Markup('<polyline points="{}" stroke="{}"/>').format(
+        " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in points), colour
+    )
+    frame = Markup('<line x1="0" x2="{0}" y1="{1}" y2="{1}"/><line x1="0" x2="{0}" y1="{2}" y2="{2}"/>').format(
+        _WIDTH, _down(0), _down(1)
+    )
+    return Markup('<svg class="spark" width="{}" height="{}" role="img" aria-label="{}">{}{}{}</svg>').format(
+        _WIDTH, _HEIGHT, people.visible(label), frame, line, dots
     )
 
 

@@ -42,6 +42,13 @@ class Table(msgspec.Struct, frozen=True):
     columns: tuple[Column, ...]
     linked: frozenset[str] = frozenset()
     """Runs that have a page in the same folder."""
+    chosen_by: str = ""
+    """The column of which a reader may choose the rows with one of its marks; empty: none."""
+
+    @property
+    def place_of_choice(self) -> int:
+        """The place of that column among the others; -1 where there is none."""
+        return next((place for place, one in enumerate(self.columns) if one.name == self.chosen_by), -1)
 
     @property
     def parameters(self) -> str:

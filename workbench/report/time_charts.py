@@ -159,6 +159,29 @@ def lines_over_time(
     return {"layer": layers, "width": WIDTH, "height": height}
 
 
+def with_levels(chart: Spec, levels: Sequence[Spec], scale: Spec) -> Spec:
+    """Return lines over time with the level that some series had until a day; unchanged where each has a chart of its own.
+
+    Args:
+        chart: Of `lines_over_time`.
+        levels: Each with `series`, `level`, `from`, `until` and `since`, the day in words.
+        scale: The series' colours.
+    """
+    if not levels or "layer" not in chart:
+        return chart
+    dashed = {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5}
+    colour = {"color": category("series", scale=scale, legend=_legend(apart=False))}
+    until = moment("until", scale={"type": "utc"})
+    level = {"x": until | {"field": "from"}, "x2": {"field": "until"}, "y": number("level")}
+    day = {"type": "text", "align": "left", "dx": 4, "baseline": "top"}
+    layers = [
+        over(levels) | {"mark": dashed, "encoding": colour | level},
+        over(levels) | {"mark": dashed, "encoding": colour | {"x": until}},
+        over(levels) | {"mark": day, "encoding": colour | {"x": until, "y": {"value": 0}, "text": category("since")}},
+    ]
+    return chart | {"layer": [*chart["layer"], *layers]}
+
+
 def two_lines(colour: str, names: Sequence[str]) -> Spec:
     """Return a model's colour for the first of two lines, a quiet one for the second."""
     return {"domain": list(names), "range": [colour, "var(--soft)"]}

@@ -9,7 +9,7 @@ import msgspec
 
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
-from workbench.display.text import plural
+from workbench.display.text import plural, words
 from workbench.endings import RunStatus
 from workbench.evaluation.alarms import Alarm, Watch
 from workbench.evaluation.job_changes import JobChange
@@ -109,6 +109,36 @@ def findable_text(watch: Watch) -> str:
     return f"{series}: a drop of {drop} is found within three runs, nine times in ten"
 
 
+def found_soon_text(watches: Sequence[Watch]) -> str:
+    """Return how large a drop of each model must be to be found soon, in a line; empty where that is not known of any."""
+    known = [
+        f"{size(one.findable, are_shares=one.are_shares)} of {one.model} by “{one.scorer}”"
+        for one in watches
+        if one.findable is not None
+        and one.findable < math.inf
+        and not (one.room is not None and one.findable > one.room)
+    ]
+    return f"Found within three runs, nine times in ten: a drop of {words(known)}." if known else ""
+
+
+def course_title(question: str, alarms: Sequence[Alarm]) -> str:
+    """Return what a chart over a job's runs shows where something is open, or else the question that it answers.
+
+    Args:
+        alarms: The open ones of what the chart shows.
+    """
+    if not alarms:
+        return question
+    if len(alarms) > 1:
+        slower = all(alarm.found.kind == "slower" for alarm in alarms)
+        return f"{plural(len(alarms), 'model')} {'take longer' if slower else 'score less'} than before"
+    (alarm,) = alarms
+    since = f"since {_day(alarm.found.began, alarm.found.are_nights)}"
+    if alarm.found.kind == "slower":
+        return f"{alarm.model} takes {alarm.found.difference:.1f} times as long {since}"
+    return f"{alarm.model} scores {alarm.level + alarm.found.difference:.2f} {since}, {alarm.level:.2f} before"
+
+
 def change_text(change: JobChange) -> str:
     """Return what the newest run shows: `mini scores 12.0 points less by “numeric”, 14–2 on 60 samples`."""
     pair, shares = change.known, change.are_shares
@@ -126,8 +156,8 @@ def job_verdict(runs: Sequence[JobRun], changes: Sequence[JobChange], alarms: Se
     """Return what is open, or else the newest run against the one before, in a sentence or two."""
     newest = runs[0]
     if standing := [alarm for alarm in alarms if alarm.state == "open"]:
-        text = f"{plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
-        return text + ". ".join(f"{alarm_what(alarm)}; {alarm_lasts(alarm)}; open" for alarm in standing) + "."
+        text = ". ".join(f"{alarm_what(alarm)}; {alarm_lasts(alarm)}; open" for alarm in standing)
+        return f"{text}. {plural(len(runs), 'run')}; the newest {_ended(newest.status)}."
     if len(runs) == 1:
         return "One run so far: there is nothing to compare it with."
     text = f"{plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "

@@ -27,7 +27,8 @@
     const tools = workbench.make("div", { class: "tools" });
     const told = workbench.make("span", { role: "status" });
     const filter = workbench.make("input", { type: "search", placeholder: "filter rows", "aria-label": "filter rows" });
-    let column, descending, text, page;
+    const by = Number(table.dataset.chosenBy ?? -1), marked = (row) => row.cells[by].querySelector("span")?.textContent ?? "";
+    let column, descending, text, page, mark;
 
     // Read the state from the URL; a column that does not exist or sort is ignored.
     function recall() {
@@ -36,10 +37,11 @@
       descending = way === "desc";
       text = filter.value = kept.get(`${prefix}.q`) || "";
       page = Number(kept.get(`${prefix}.page`)) || 1;
+      mark = kept.get(`${prefix}.mark`) || "";
     }
 
     function rows() {
-      const sought = plain(text), found = all.filter((row) => texts.get(row).some((said) => said.includes(sought)));
+      const sought = plain(text), found = all.filter((row) => (!mark || marked(row) === mark) && texts.get(row).some((said) => said.includes(sought)));
       if (column < 0) return found;
       const keyed = found.map((row) => [value(row.cells[column]), row]);
       keyed.sort(([a], [b]) => (a === null || b === null ? compare(a, b) : (descending ? -1 : 1) * compare(a, b)));
@@ -55,7 +57,8 @@
       page = Math.min(Math.max(1, page), pages);
       body.replaceChildren(...found.slice((page - 1) * PAGE, page * PAGE));
       told.textContent = `${workbench.count(found.length)} rows${pages > 1 ? `, page ${page} of ${pages}` : ""}`;
-      for (const button of tools.querySelectorAll("button")) {
+      for (const button of tools.querySelectorAll("button[data-mark]")) button.setAttribute("aria-pressed", String(button.dataset.mark === mark));
+      for (const button of tools.querySelectorAll("button[value]")) {
         const next = page + Number(button.value);
         button.disabled = next < 1 || next > pages;
       }
@@ -64,7 +67,7 @@
     function change() {
       show();
       const sort = column < 0 ? "" : `${names[column]}:${descending ? "desc" : "asc"}`;
-      workbench.keep({ [`${prefix}.sort`]: sort, [`${prefix}.q`]: text, [`${prefix}.page`]: page > 1 ? String(page) : "" });
+      workbench.keep({ [`${prefix}.sort`]: sort, [`${prefix}.q`]: text, [`${prefix}.mark`]: mark, [`${prefix}.page`]: page > 1 ? String(page) : "" });
     }
 
     heads.forEach((head, at) => {
@@ -81,7 +84,15 @@
     });
     filter.addEventListener("input", () => { text = filter.value; page = 1; change(); });
     const turn = (by, name) => workbench.make("button", { type: "button", value: by, onclick: () => { page += by; change(); } }, name);
-    if (all.length > FILTER_FROM) tools.append(filter, told);
+    const marks = by < 0 ? [] : [...new Set(all.map(marked))];
+    const choose = (name) => {
+      const button = workbench.make("button", { type: "button", onclick: () => { mark = name; page = 1; change(); } }, name || "all");
+      button.dataset.mark = name;
+      return button;
+    };
+    if (all.length > FILTER_FROM) tools.append(filter);
+    if (marks.length > 1) tools.append(...["", ...marks].map(choose));
+    if (all.length > FILTER_FROM || marks.length > 1) tools.append(told);
     if (all.length > PAGE) tools.append(turn(-1, "Previous"), turn(1, "Next"));
     if (tools.children.length) table.parentElement.before(tools);
     const again = () => { recall(); show(); };

@@ -1,0 +1,51 @@
+"""What has changed of an account's jobs since a moment: alarms that opened or are over, and the runs that began."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from workbench.evaluation.alarms import Alarm, Watch
+from workbench.ledger.job_rows import RunLine
+
+
+class Latest(msgspec.Struct, frozen=True):
+    """What has changed since a moment."""
+
+    since_at: datetime
+    opened: list[Alarm]
+    over: list[Alarm]
+    """Recovered, or accepted."""
+    scheduled: list[RunLine]
+    """Runs of an occasion that began since."""
+    others: list[RunLine]
+
+
+def latest(watches: Sequence[Watch], runs: Iterable[RunLine], since_at: datetime) -> Latest:
+    """Return what has changed since a moment.
+
+    Args:
+        runs: The newest of the ledger.
+    """
+    alarms = [alarm for watch in watches for alarm in watch.alarms]
+    began = [run for run in runs if run.started_at >= since_at]
+    return Latest(
+        since_at,
+        [alarm for alarm in alarms if _is_since(alarm.seen, since_at)],
+        [alarm for alarm in alarms if _is_since(alarm.ended, since_at) or _accepted_since(alarm, since_at)],
+        [run for run in began if run.occasion is not None],
+        [run for run in began if run.occasion is None],
+    )
+
+
+def _accepted_since(alarm: Alarm, since_at: datetime) -> bool:
+    return alarm.accepted_at is not None and alarm.accepted_at >= since_at
+
+
+def _is_since(occasion: str | None, since_at: datetime) -> bool:
+    """Return whether an occasion came since then; one that is not a time does not say when it was."""
+    try:
+        at = datetime.fromisoformat(occasion or "")
+    except ValueError:
+        return False
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)) >= since_at

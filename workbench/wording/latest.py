@@ -1,0 +1,74 @@
+"""What has changed since yesterday, in words, each with the command that leads on."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+import workbench.display.commands as commands
+from workbench.allowance.lately import Lately
+from workbench.display.text import percent, plural, words
+from workbench.evaluation.latest import Latest
+from workbench.evaluation.ongoing import NOT_ENDED
+from workbench.ledger.job_rows import RunLine
+from workbench.wording.allowance import units
+from workbench.wording.changes import alarm_what
+
+_MOST_NAMED = 3
+
+
+class Line(NamedTuple):
+    """One thing that has changed."""
+
+    says: str
+    command: str
+    """Empty: there is nothing to do."""
+    kind: str = ""
+    """The mark before it: ok, wasted or failed; empty: none."""
+
+
+def latest_lines(found: Latest, drawn: Lately, zone: str, ledger: str) -> list[Line]:
+    """Return what has changed, alarms first."""
+    return [
+        *(
+            Line(f"Alarm opened: {one.job}: {alarm_what(one)}", commands.accept_changes(one.job, ledger), "wasted")
+            for one in found.opened
+            if one.state == "open"
+        ),
+        *(Line(f"Alarm {one.state}: {one.job}: {alarm_what(one)}", "", "ok") for one in found.over),
+        *_runs(found.scheduled, "scheduled run", ledger),
+        *_runs(found.others, "other run", ledger),
+        Line(_drawn_text(drawn, zone), commands.on_ledger(ledger, "allowance")),
+    ]
+
+
+def _runs(runs: Sequence[RunLine], what: str, ledger: str) -> Iterator[Line]:
+    """Return how many runs there were, and how they ended."""
+    if not runs:
+        if what == "scheduled run":
+            yield Line("No scheduled run", commands.command("schedule"))
+        return
+    ends = Counter((run.status or NOT_ENDED).replace("_", " ") for run in runs)
+    jobs = list(dict.fromkeys(run.job for run in runs))
+    of = words(jobs) if len(jobs) <= _MOST_NAMED else f"{len(jobs)} jobs"
+    is_well = set(ends) == {"complete"}
+    how = next(iter(ends)) if len(ends) == 1 else ", ".join(f"{number} {end}" for end, number in ends.most_common())
+    kind = "ok" if is_well else "wasted"
+    yield Line(f"{plural(len(runs), what)} of {of}: {how}", "" if is_well else commands.on_ledger(ledger, "runs"), kind)
+
+
+def _drawn_text(drawn: Lately, zone: str) -> str:
+    """Return what our calls used, and how much of the window that makes with what was used before."""
+    at_least = "at least " if drawn.since.unknown_calls else ""
+    says = f"Our calls used {at_least}{units(drawn.since.units)} {drawn.unit}"
+    if drawn.since.unweighted_tokens:
+        says += f", and {units(drawn.since.unweighted_tokens)} tokens of models without a weight"
+    if drawn.window is None or drawn.in_window is None:
+        return says
+    of = (
+        ""
+        if drawn.total_units is None
+        else f" of {units(drawn.total_units)} ({percent(drawn.in_window.units / drawn.total_units)})"
+    )
+    begin = drawn.window.start_at.astimezone(ZoneInfo(zone))
+    return f"{says}; {units(drawn.in_window.units)}{of} since the window began on {begin.day} {begin:%b}"
