@@ -28,7 +28,7 @@ ACCOUNT = Path(__file__).with_name("sample_account")
 FIRST, NIGHTS = date(2026, 10, 5), 43
 OUTAGE = date(2026, 10, 22)
 FALLBACK = (date(2026, 10, 27), date(2026, 10, 30))
-READINGS = {date(2026, 10, 12): "21%", date(2026, 10, 26): "47%", date(2026, 11, 9): "19%", date(2026, 11, 14): "29%"}
+READINGS = {date(2026, 10, 12): "39%", date(2026, 10, 26): "68%", date(2026, 11, 9): "21%", date(2026, 11, 14): "39%"}
 SHOWN = 14
 """The newest nights have pages; the others are named without a link."""
 _SAID_GENERALLY = """

@@ -44,6 +44,25 @@ def test_a_day_of_tokens_ends_the_second_run(tmp_path: Path) -> None:
         assert bench.json("run", "one.toml", "--no-report")["status"] == "complete"
 
 
+def test_how_much_of_a_cap_is_used_is_said_where_the_allowance_is(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of(M)) as server:
+        settings = '[[caps]]\nper = "day"\nrequests = 40\n[[caps]]\nper = "day"\nshare = 0.5\n'
+        bench = written(tmp_path, server, settings)
+        bench("run", "one.toml", "--no-report", "--limit", "10", code=None)
+        bench.write("workbench.toml", settings.split('[[caps]]\nper = "day"\nshare')[0])
+        bench("run", "one.toml", "--no-report", "--limit", "10")
+        bench.write("workbench.toml", settings)
+        known, unknown = bench.json("allowance")["caps"]
+    assert (known["used"], known["reserved"], known["left"], known["most"]) == (10, 0, 30, 40)
+    assert unknown["left"] is None
+    assert "is a share of a total that is not known" in unknown["problem"]
+    said = bench("allowance").stdout
+    assert re.search(r"40 requests a day +10 \(25 %\) .* 30 ", said), said
+    page = Path(bench.json("report")["report"]).with_name("allowance.html").read_text("utf-8")
+    assert re.search(r'<meter min="0" max="40(\.0)?" value="10(\.0)?"', page)
+    assert "cannot be told: is a share of a total that is not known" in page
+
+
 @pytest.mark.slow
 def test_two_processes_share_one_cap_and_a_killed_one_counts_what_it_may_have_used(tmp_path: Path) -> None:
     with ThreadedServer(platform_of(M | {"latency_ms": {"median": 30}})) as server:

@@ -31,21 +31,18 @@ _EACH = {"window": "a window", "day": "a day", "week": "a week", "month": "a mon
 
 
 @contextmanager
-def caps_kept(
-    ledger: Ledger, job: Job, given: Sequence[CapSettings], models: Sequence[PlannedModel], run_id: str
-) -> Iterator[Caps]:
+def caps_kept(ledger: Ledger, job: Job, models: Sequence[PlannedModel], run_id: str) -> Iterator[Caps]:
     """Yield the caps that hold for a run while it lasts, shared with the other runs of the ledger.
 
     Args:
-        ledger: With what its settings say of the allowance.
-        given: The caps of `workbench.toml`.
+        ledger: With what its settings say of the allowance, and its caps.
         models: That it asks.
 
     Raises:
         InputError: A cap cannot be kept: it is in what is not known, or nothing bounds a request.
     """
     price = price_of(ledger, [model.id for model in models], clock.now())
-    caps, own = caps_of(ledger, job, given), Spender(job.name, job.tags)
+    caps, own = caps_of(ledger, job), Spender(job.name, job.tags)
     check_caps(job, caps, price, models)
     if all(cap.alone for cap in caps):
         yield Caps(caps, price, own)
@@ -55,7 +52,7 @@ def caps_kept(
         yield Caps(_with_usage(ledger, caps, shared.counted), price, own, shared)
 
 
-def caps_now(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]:
+def caps_now(ledger: Ledger, job: Job) -> list[Cap]:
     """Return the caps that hold for a run of a job, with what is used now, reserves of runs that are going on included.
 
     Raises:
@@ -64,16 +61,62 @@ def caps_now(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap
     live = machines_of(ledger).live_spenders()
     return [
         cap if cap.alone else msgspec.structs.replace(cap, used=cap.used + sum(cap.spent_by(list(live.values()))))
-        for cap in _with_usage(ledger, caps_of(ledger, job, given), lambda: set(live))
+        for cap in _with_usage(ledger, caps_of(ledger, job), lambda: set(live))
     ]
 
 
-def caps_of(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]:
+class CapUse(msgspec.Struct, frozen=True):
+    """How much of a cap is used now."""
+
+    words: str
+    """The cap, as messages name it."""
+    kind: Kind | None
+    most: float | None
+    """None: `problem` says why that is not known."""
+    used: float
+    """In its window, with the bounds of calls that reported no usage."""
+    reserved: float
+    """By runs that are going on, for what they have sent."""
+    unbounded_calls: int
+    """That may have used any amount more."""
+    ends_at: datetime | None
+    """The window; None: it rolls."""
+    problem: str = ""
+
+    @property
+    def left(self) -> float | None:
+        """What may still be sent."""
+        return None if self.most is None else max(self.most - self.used - self.reserved, 0.0)
+
+
+def caps_used(reader: Reader, ledger: Ledger) -> list[CapUse]:
+    """Return how much of every cap of `workbench.toml` is used, and what runs that are going on have reserved.
+
+    Args:
+        reader: Of the ledger, which knows its settings.
+    """
+    if not ledger.caps:
+        return []
+    live, now = machines_of(ledger).live_spenders(), clock.now()
+    found = []
+    for number, given in enumerate(ledger.caps):
+        try:
+            cap = _with_used(reader, ledger, _shared(ledger, number, given, now), lambda: set(live))
+        except InputError as error:
+            found.append(CapUse(error.faults[0].where, None, None, 0, 0, 0, None, error.faults[0].problem))
+            continue
+        spent, reserved = cap.spent_by(list(live.values()))
+        found.append(
+            CapUse(cap.words, cap.kind, cap.most, cap.used + spent, reserved, cap.unbounded_calls, cap.ends_at)
+        )
+    return found
+
+
+def caps_of(ledger: Ledger, job: Job) -> list[Cap]:
     """Return the caps that a run of a job must keep, without what is used of them.
 
     Args:
-        ledger: With what its settings say of the allowance.
-        given: The caps of `workbench.toml`.
+        ledger: With what its settings say of the allowance, and its caps.
 
     Raises:
         InputError: A cap is in units or shares of what is not known.
@@ -82,7 +125,7 @@ def caps_of(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]
     return [
         *(  # only those that count are built: what another job's needs may not be known
             _shared(ledger, number, cap, now)
-            for number, cap in enumerate(given)
+            for number, cap in enumerate(ledger.caps)
             if counts_for(cap.job, cap.tag, job.name, job.tags)
         ),
         *_own(ledger, job, now),

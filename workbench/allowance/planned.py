@@ -19,12 +19,11 @@ from workbench.planning.estimate import RunEstimate
 from workbench.planning.lint import Finding
 from workbench.planning.models import PlannedModel
 from workbench.planning.run_plan import CapState, WindowPlan
-from workbench.settings.file import CapSettings
 
 _SCALE_TOKENS = 1_000_000
 
 
-def window_plan(ledger: Ledger, job: Job, caps: list[CapSettings], estimate: RunEstimate) -> WindowPlan:
+def window_plan(ledger: Ledger, job: Job, estimate: RunEstimate) -> WindowPlan:
     """Put an estimate beside the window of the allowance.
 
     Args:
@@ -51,18 +50,16 @@ def window_plan(ledger: Ledger, job: Job, caps: list[CapSettings], estimate: Run
         high += math.inf if most is None or model.high_tokens is None else most * model.high_tokens
     held = tuple(
         CapState(cap.words, cap.used, cap.amount_text(cap.used), cap.most, cap.unbounded_calls)
-        for cap in caps_now(ledger, job, caps)
+        for cap in caps_now(ledger, job)
     )
     return WindowPlan(weights.unit, low, None if math.isinf(high) else high, left, ends_at, held)
 
 
-def cap_findings(
-    ledger: Ledger, job: Job, caps: list[CapSettings], models: Sequence[PlannedModel]
-) -> Iterator[Finding]:
+def cap_findings(ledger: Ledger, job: Job, models: Sequence[PlannedModel]) -> Iterator[Finding]:
     """Return why a run would refuse to begin: a cap that it cannot keep."""
     price = price_of(ledger, [model.id for model in models], clock.now())
     try:
-        check_caps(job, caps_of(ledger, job, caps), price, models)
+        check_caps(job, caps_of(ledger, job), price, models)
     except InputError as error:
         for fault in error.faults:
             yield Finding(fault.where, f"{fault.problem}{f' ({fault.hint})' if fault.hint else ''}")

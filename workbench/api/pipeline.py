@@ -74,7 +74,6 @@ from workbench.running.signals import AbortedBySignal, abort_on_signal, handled_
 from workbench.running.tempo import ACCOUNT, EMBEDDED
 from workbench.scoring.reference import MOST_SAMPLES
 from workbench.settings.endpoint import LOCAL
-from workbench.settings.file import CapSettings, load_settings
 from workbench.wording.changes import findable_text
 from workbench.wording.gates import failed_text, gate_results
 
@@ -123,7 +122,7 @@ async def plan_job(
         InputError: The job, its dataset or a prompt has a fault, or a model is not visible.
     """
     check_options(options)
-    ledger, caps = ledger_to_write(where), _caps(where)
+    ledger = ledger_to_write(where)
     async with connected(where, job.ids) as session:
         with _expanded(session, job, options.max_tokens) as plan:
             if options.fresh or (job.run.reuse != "always" and options.occasion is None and options.resume is None):
@@ -143,10 +142,10 @@ async def plan_job(
                     expected = estimate(reader, plan)
                     experience, findable = experience_of(reader), tuple(map(findable_text, watches_of(reader, job)))
             expected = expected or estimate(None, plan)
-            window = window_plan(ledger, job, caps, expected)
+            window = window_plan(ledger, job, expected)
             findings = lint_plan(plan, session.models, experience) + list(window_findings(window, job, expected))
             findings += _judge_findings(where, session, job)
-            findings += cap_findings(ledger, job, caps, plan.models)
+            findings += cap_findings(ledger, job, plan.models)
             references = planned_references(plan)
             findings += reference_findings(plan, references)
             planned = described(plan, findings, expected, ledger.name, simulated=_is_simulated(session, plan))
@@ -164,11 +163,6 @@ async def plan_job(
 def _judge_findings(where: Target, session: Session, job: Job) -> list[Finding]:
     """Return the judges that the account does not see; simulated ones have stand-ins when they are asked."""
     return [] if where.local else [Finding(*found) for found in invisible_judges(job, session.models)]
-
-
-def _caps(where: Target) -> list[CapSettings]:
-    """Return the caps of the settings, which are the account's: nothing simulated counts."""
-    return [] if where.local else load_settings(where.folder).caps
 
 
 _SAYS_LESS = (ExitCode.DONE, ExitCode.INCOMPLETE)
@@ -250,7 +244,7 @@ async def run_job(
             tempo = (EMBEDDED if plan.identity == LOCAL else ACCOUNT)._replace(is_brief=options.is_brief)
             with (
                 slots_of(where, session.endpoint, limit, job.name, presence, longest_s(plan, tempo)) as slots,
-                caps_kept(ledger, job, _caps(where), plan.models, run_id) as caps,
+                caps_kept(ledger, job, plan.models, run_id) as caps,
             ):
                 patience_s = job.run.patience_s or (PATIENCE_S if options.occasion is None else OCCASION_PATIENCE_S)
                 presence.will_send(len(plan) - plan.reused)

@@ -309,7 +309,8 @@ def _named(where: Target, text: str) -> Ledger:
 def _ledger(where: Target, address: str | Path, data: Path | None = None) -> Ledger:
     """Return a ledger, read as the account's settings say."""
     settings = load_settings(where.folder)
-    return Ledger(address, settings.account.time_zone, served_as(settings), settings.allowance, data)
+    caps = [] if where.local else settings.caps  # they are the account's: nothing simulated counts
+    return Ledger(address, settings.account.time_zone, served_as(settings), settings.allowance, caps, data)
 
 
 @contextmanager

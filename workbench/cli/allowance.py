@@ -12,6 +12,7 @@ import msgspec
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.allowance.account import AccountState, account_state
+from workbench.allowance.caps import CapUse, caps_used
 from workbench.allowance.readings import (
     begin_of_window,
     counts_alike,
@@ -32,7 +33,7 @@ from workbench.ledger.ingest import Ingested
 from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import reading as reading_ledger
 from workbench.ledger.store import Ledger
-from workbench.wording.allowance import demand_text, headline, missing, runs_out, units, used_text
+from workbench.wording.allowance import CAPS, cap_row, demand_text, headline, missing, runs_out, units, used_text
 
 _MOST_PARTS = 8
 
@@ -58,12 +59,15 @@ def status(line: bool, as_json: bool, **given: Any) -> None:
     ledger = ledger_to_read(options.where(given))
     found, _ = _state(ledger)
     crossed = _crossed(found, ledger)
+    with reading_ledger(ledger) as reader:
+        caps = caps_used(reader, ledger)
     if as_json:
-        print_json(as_object(found) | {"warn": crossed})
+        kept = [msgspec.to_builtins(one) | {"left": one.left} for one in caps]
+        print_json(as_object(found) | {"warn": crossed, "caps": kept})
     elif line:
         click.echo(_line(found, crossed))
     else:
-        _print_status(found, ledger)
+        _print_status(found, ledger, caps)
     if crossed == "may be beyond":
         share = exact_percent(ledger.allowance.warn_at)
         say(f"note: whether {share} of the total are used cannot be told")
@@ -210,13 +214,16 @@ def _plain(value: float | None) -> str:
     return "unknown" if value is None or math.isinf(value) else f"{value:.4g}" if value <= 1 else f"{value:.0f}"
 
 
-def _print_status(found: AccountState, ledger: Ledger) -> None:
+def _print_status(found: AccountState, ledger: Ledger, caps: list[CapUse]) -> None:
     echo(headline(found, ledger.zone))
     share = found.used_share
     if share is not None:
         echo(used_text(found, share))
     if found.left is not None:
         echo(runs_out(found, ledger.zone))
+    if caps:
+        echo()
+        print_table([cap_row(one, ledger.zone) for one in caps], CAPS, whole=("left",), spare=("reserved",))
     price, currency = ledger.allowance.price_per_unit, ledger.allowance.currency
     for title, parts in (("model", found.models), ("job", found.jobs)):
         if parts:

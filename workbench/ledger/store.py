@@ -16,7 +16,7 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import Self
 from workbench.errors import Fault, InputError, LockHeldError, no_folder
 from workbench.ledger.address import address_of
 from workbench.ledger.recovery import SUFFIX
-from workbench.settings.file import AllowanceSettings
+from workbench.settings.file import AllowanceSettings, CapSettings
 
 LOG = logging.getLogger("workbench.ledger")
 LOCK_PATIENCE_S = 10.0
@@ -48,6 +48,7 @@ class Ledger:
         zone: Whose days usage is summed up by (IANA time zone).
         served_as: Model -> the names under which it is confirmed to answer.
         allowance: What is known of the account's.
+        caps: What the account's runs may use.
         data: The folder of a team's rows, where this machine sees it elsewhere than the catalog says.
 
     Raises:
@@ -60,11 +61,13 @@ class Ledger:
         zone: str = "UTC",
         served_as: Mapping[str, list[str]] = MappingProxyType({}),
         allowance: AllowanceSettings = _UNKNOWN_ALLOWANCE,
+        caps: Sequence[CapSettings] = (),
         data: Path | None = None,
     ) -> None:
         self.zone = zone
         self.served_as = served_as
         self.allowance = allowance
+        self.caps = caps
         self.address = address_of(str(address), data)
         self.path = self.address.path
         """As it was given; of a team's ledger what its locks and journals lie beside."""

@@ -27,7 +27,17 @@ from workbench.report.daily_chart import OTHERS, daily_chart
 from workbench.report.drawing import Chart, drawn
 from workbench.report.tables import Result, Table, value_of
 from workbench.report.time_charts import MOST_TOGETHER
-from workbench.wording.allowance import demand_text, headline, missing, price_text, runs_out, span, spend_text, units
+from workbench.wording.allowance import (
+    cap_row,
+    demand_text,
+    headline,
+    missing,
+    price_text,
+    runs_out,
+    span,
+    spend_text,
+    units,
+)
 
 MOST_EXPENSIVE = 20
 _HATCHED = "Hatched: calls that reported no usage, each drawn as its model's others are on average."
@@ -52,6 +62,7 @@ def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     now = clock.now()
     found = account_state(reader, asked.allowance, asked.zone, now)
     end = found.window.end_at if found.window is not None and not found.window.rolls else None
+    caps = asked.caps()
     needs = demands(reader, weights_of(asked.allowance, asked.zone), now, end, found.left)
 
     def content() -> dict[str, Any]:
@@ -64,6 +75,7 @@ def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "headline": headline(found, asked.zone),
             "runs_out": runs_out(found, asked.zone),
             "needs": [(one, demand_text(one, found.unit) if end is not None else "–") for one in needs],
+            "caps": [(one, cap_row(one, asked.zone)) for one in caps],
             "window_ends": end is not None,
             "span": span,
             "units": units,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -19,6 +19,7 @@ from markupsafe import Markup
 import workbench.display.commands as commands
 import workbench.display.text as people
 import workbench.settings.clock as clock
+from workbench.allowance.caps import CapUse, caps_used
 from workbench.evaluation.alarms import Watch, watched
 from workbench.evaluation.job_changes import JobChange, job_changes
 from workbench.evaluation.ongoing import Ongoing, ongoing
@@ -89,6 +90,8 @@ class PageContext:
     zone: str
     """Whose days these are."""
     allowance: AllowanceSettings
+    caps: Callable[[], list[CapUse]]
+    """How much of each cap is used; one more query for each."""
     as_of: AsOf
     watches: dict[str, list[Watch]]
     """What jobs that watch for changes show, as far as a page asked: several do."""
@@ -158,6 +161,7 @@ def asked_of(
             colours,
             ledger.zone,
             ledger.allowance,
+            partial(caps_used, reader, ledger),
             as_of,
             known,
             frozenset(page.name for page in over_all),

@@ -7,9 +7,11 @@ from zoneinfo import ZoneInfo
 
 import workbench.display.commands as commands
 from workbench.allowance.account import AccountState
+from workbench.allowance.caps import CapUse
 from workbench.allowance.forecast import Between, Forecast
 from workbench.allowance.scheduled import Demand
 from workbench.allowance.unseen import CONFIDENCE
+from workbench.display.columns import column, columns
 from workbench.display.text import amount, count, percent, plural, significant
 from workbench.ledger.usage_rows import Spend, UnknownDraw
 from workbench.settings.file import AllowanceSettings
@@ -160,6 +162,32 @@ def missing(found: AccountState) -> list[str]:
     elif found.window is not None and not found.readings:
         notes.append(NO_READING)
     return notes
+
+
+CAPS = columns(
+    column("cap", "cap", "text"), column("used", kind="text"), column("reserved", kind="text"), column("left", kind="text"),
+    column("until", kind="text"),
+)  # fmt: skip
+"""The columns of a table of caps."""
+
+
+def cap_row(one: CapUse, zone: str) -> dict[str, str]:
+    """Return how much of a cap is used, as people read it."""
+    if one.most is None:
+        return {"cap": one.words, "used": f"cannot be told: {one.problem}", "reserved": "–", "left": "–", "until": "–"}
+    amount_text = significant if one.kind == "units" else _whole
+    more = f", and whatever {plural(one.unbounded_calls, 'call')} without a bound used" if one.unbounded_calls else ""
+    return {
+        "cap": one.words,
+        "used": f"{amount_text(one.used)} ({percent(one.used / one.most) if one.most else '100 %'}){more}",
+        "reserved": amount_text(one.reserved) if one.reserved else "–",
+        "left": amount_text(one.left or 0.0),
+        "until": "it rolls" if one.ends_at is None else _moment(one.ends_at, zone),
+    }
+
+
+def _whole(value: float) -> str:
+    return count(round(value))
 
 
 def demand_text(one: Demand, unit: str) -> str:
