@@ -46,6 +46,21 @@ def test_a_comparison_says_what_the_command_says_and_lets_nothing_run(tmp_path: 
     assert not reader.faults
 
 
+def test_it_opens_at_its_top_where_the_first_pair_is_the_same(tmp_path: Path, reader: Reader) -> None:
+    bench = Workbench(tmp_path, None)
+    record(bench, "r1", {"large": [1.0] * 40, "mini": [1.0] * 40, "other": [0.0] * 20 + [1.0] * 20}, said=HOSTILE)
+    report = bench.json("compare", "--baseline", "large")["report"]
+    page = reader.open(report)
+    expect(page.locator("label", has_text="same 40")).to_be_visible()
+    assert page.evaluate("[scrollY, location.hash]") == [0, ""]
+    page.get_by_label("beside the baseline").select_option("other")
+    page.get_by_label("same 20").check()
+    linked = reader.open(report, page.evaluate("location.hash"))
+    expect(linked.get_by_label("same 20")).to_be_checked()
+    expect(linked.locator("#apart")).to_be_in_viewport()  # an address that names samples leads to them
+    assert not reader.faults
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", [{"viewport": {"width": 390, "height": 800}}], indirect=True)
 def test_a_legend_has_every_model_and_no_two_marks_alike(tmp_path: Path, reader: Reader) -> None:

@@ -72,7 +72,8 @@
     list.replaceChildren(...listed.slice(first, last).map((number) => sample(number, pair)));
     const turn = (by, name) => make("button", { type: "button", disabled: page + by < 1 || page + by > pages, onclick: () => { page += by; show(false); form.scrollIntoView(); } }, name);
     pager.replaceChildren(...(pages > 1 ? [turn(-1, "Previous"), `page ${page} of ${pages}`, turn(1, "Next")] : []));
-    keep({ side: beside.selectedIndex ? beside.value : "", show: kind ? index.kinds[kind] : "", page: page > 1 ? String(page) : "" });
+    const usual = kinds.findIndex((radio) => !radio.disabled);  // what is shown of itself is no choice to keep
+    keep({ side: beside.selectedIndex ? beside.value : "", show: kind === usual ? "" : index.kinds[kind], page: page > 1 ? String(page) : "" });
   }
 
   // Puts the texts of the chosen baseline into their places, and draws its differences.
@@ -102,6 +103,7 @@
 
   workbench.unpack(place.textContent).then((text) => {
     index = JSON.parse(text);
+    const linked = ["side", "show", "page"].some((name) => state().has(name));  // of the address that was opened
     recall();
     addEventListener("hashchange", recall);
     baseline?.addEventListener("input", () => { choose(); show(true); });
@@ -110,6 +112,6 @@
     document.getElementById("first-apart").remove();
     form.hidden = false;
     if (baseline) baseline.closest("label").hidden = false;
-    if (["side", "show", "page"].some((name) => state().has(name))) form.scrollIntoView();
+    if (linked) form.scrollIntoView();
   });
 })();
