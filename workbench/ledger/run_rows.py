@@ -37,6 +37,7 @@ class RunScore(QueryRow, frozen=True):
     highs: dict[float, int] | None
     least: float | None
     most: float | None
+    pending: int
 
 
 class RunHasClusters(QueryRow, frozen=True):

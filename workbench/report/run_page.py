@@ -19,12 +19,13 @@ from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunGate, SuspectSample, TakenOut
 from workbench.ledger.score_rows import SideFigures
 from workbench.report.build import Draft, Page, PageContext, PageHead, result, write_html
+from workbench.report.job_rows import page_name
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
 from workbench.wording.agreements import agreement_row
 from workbench.wording.references import exceeded_text, reference_name
-from workbench.wording.runs import behind_text, not_known, rank_text, resume_text, run_verdict
+from workbench.wording.runs import behind_text, not_known, rank_text, resume_text, run_verdict, to_judge_text
 from workbench.wording.scores import mean_text
 
 _MOST_SPANS, _CALLS_A_SPAN = 60, 8
@@ -117,6 +118,8 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "asked": {row.model: msgspec.structs.asdict(row) for row in by_model},
         "status_now": status_now(run.run_id, run.status, asked.as_of.ongoing),
         "verdict": run_verdict(figures),
+        "to_judge": to_judge_text(figures),
+        "job_page": "" if asked.is_single else f"{page_name(run.job)}.html",
         "command": asked.command,
         "continuation": resume_text(run, asked.ledger),
         "unknown": not_known(figures, asked.ledger),

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import workbench.display.commands as commands
 from workbench.display.text import count, plural, visible, words
-from workbench.endings import BASE_GENERATION, JUDGED_RUN, MADE_IN_PYTHON, RunStatus, RunSummary
+from workbench.endings import BASE_GENERATION, JUDGED_RUN, MADE_IN_PYTHON, TO_JUDGE, RunStatus, RunSummary
 from workbench.evaluation.attention import constancy, fallbacks, suspected, unconfirmed
 from workbench.evaluation.ranking import Ranking
-from workbench.evaluation.run_figures import RunFigures
+from workbench.evaluation.run_figures import RunFigures, RunFindings
 from workbench.evaluation.sides import Difference, ModelResult
 from workbench.job.narrowing import part_of
 from workbench.ledger.rows import BrokenScorer, Provenance
@@ -336,6 +336,12 @@ def unknown_end_text(one: UnknownEnd) -> str:
     return (
         f"{plural(one.answers, 'answer')} ended for a reason that is not known, “{one.finish_reason}”: taken for whole"
     )
+
+
+def to_judge_text(found: RunFindings) -> str:
+    """Return how many judgements of a run are still to be asked for; empty where none is."""
+    pending = sum(row.pending for row, _ in found.scores)
+    return f"{plural(pending, 'judgement')} {TO_JUDGE}" if pending else ""
 
 
 def not_known(figures: RunFigures, ledger: str) -> list[str]:
