@@ -142,6 +142,8 @@ JUDGED_RUN = "judged_run"
 """The tag that says whose answers the run of a judge is about."""
 JUDGED_JOB = "judged_job"
 """The tag that says for which job the run of a judge was made: what holds for that job's calls holds for the judge's too."""
+FILLED, FILLED_SHEET = "filled", "filled_sheet"
+"""The tags that say which file a run filled, and which sheet of it where it is a workbook."""
 MADE_IN_PYTHON = "(made in Python)"
 """What the path of a job that has no file ends with."""
 

@@ -9,6 +9,7 @@ import msgspec
 
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say, terminal_safe_json
+from workbench.dataset.files import refuse_sheet
 from workbench.dataset.layouts.layout import Layout
 from workbench.dataset.overview import Overview, converted, overview, write_converted
 from workbench.display.text import plural, significant
@@ -22,6 +23,7 @@ _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 _layout = click.option(
     "--layout", "named", metavar="NAME", help="Take the rows for this layout [default: detected from the first row]."
 )
+_sheet = click.option("--sheet", metavar="NAME", help="Of a workbook, this sheet [default: the only one with rows].")
 
 
 @click.group()
@@ -32,11 +34,13 @@ def datasets() -> None:
 @datasets.command()
 @_file
 @_layout
+@_sheet
 @click.option("--samples", default=3, show_default=True, type=click.IntRange(0, 1000), help="How many to show.")
 @options.as_json
-def show(file: Path, named: str | None, samples: int, as_json: bool) -> None:
+def show(file: Path, named: str | None, sheet: str | None, samples: int, as_json: bool) -> None:
     """Say what FILE is taken for, and show its first samples."""
-    found = overview(file, _named(named), samples)
+    refuse_sheet(file, sheet)
+    found = overview(file, _named(named), samples, sheet)
     if as_json:
         print_json(msgspec.to_builtins(found))
         return
@@ -50,13 +54,15 @@ def show(file: Path, named: str | None, samples: int, as_json: bool) -> None:
 @_file
 @click.argument("target", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @_layout
-def convert(file: Path, target: Path | None, named: str | None) -> None:
+@_sheet
+def convert(file: Path, target: Path | None, named: str | None, sheet: str | None) -> None:
     """Write the samples of FILE to TARGET as JSON Lines in our own form; without TARGET, print them."""
+    refuse_sheet(file, sheet)
     if target is None:
-        for line in converted(file, _named(named)):
+        for line in converted(file, _named(named), sheet):
             sys.stdout.buffer.write(terminal_safe_json(line))
         return
-    say(f"{plural(write_converted(file, _named(named), target), 'sample')} written to {target}")
+    say(f"{plural(write_converted(file, _named(named), target, sheet), 'sample')} written to {target}")
 
 
 def _named(name: str | None) -> Layout | None:

@@ -15,7 +15,7 @@ import msgspec
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.api.judging import run_judged
-from workbench.api.pipeline import plan_job, recorded_part
+from workbench.api.pipeline import Shown, plan_job, recorded_part
 from workbench.api.session import Target, ledger_to_write, pages_folder
 from workbench.cli import options
 from workbench.cli.expected import is_confirmed, print_estimate
@@ -229,27 +229,37 @@ def _is_confirmed(where: Target, job: Job, chosen: RunOptions, given: dict[str, 
 
 
 def _run(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], *, is_pilot: bool = False) -> RunEnd:
-    """Carry a run out, and print what it found as soon as that is known: its pages come after.
+    """Carry a run out, and print what it found.
 
     Args:
         is_pilot: Whether another run is to follow, which then says how the job ended.
     """
+    end = carry_out(where, job, chosen, given, partial(_show, where, job, chosen, given))
+    if given["as_json"] and not is_pilot:
+        print_json(end.as_object())
+    return end
+
+
+def carry_out(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], show: Shown) -> RunEnd:
+    """Carry a run out, and print its notes, its error and its page; JSON is left to the caller.
+
+    Args:
+        show: Prints what it found, notes included, as soon as that is known: its pages come after. Not called for JSON.
+    """
     shown: list[RunEnd] = []
 
-    def show(end: RunEnd, figures: RunFigures | None) -> None:
+    def show_once(end: RunEnd, figures: RunFigures | None) -> None:
         shown.append(end)
-        _show(where, job, chosen, given, end, figures)
+        show(end, figures)
 
     reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
     is_watched = not given["no_progress"] and sys.stderr.isatty()
     chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=is_watched)
-    end = anyio.run(run_judged, where, job, chosen, None if given["as_json"] else show)
+    end = anyio.run(run_judged, where, job, chosen, None if given["as_json"] else show_once)
     if given["as_json"]:
         _print_notes(end.notes)
-        if not is_pilot:
-            print_json(end.as_object())
     elif not shown:
-        show(end, None)
+        show_once(end, None)
     else:
         _print_notes(end.notes[len(shown[0].notes) :])
     if end.error is not None:
@@ -257,6 +267,12 @@ def _run(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], *, 
     if end.summary.report and not given["as_json"]:
         echo(f"page: {end.summary.report}")
     return end
+
+
+def print_run(where: Target, end: RunEnd, figures: RunFigures | None) -> None:
+    """Print how a run ended and what it found."""
+    _print_notes(end.notes)
+    _print_end(end, figures or _figures(end.summary, ledger_to_write(where)))
 
 
 def findings_text(findings: int, path: str, words: Sequence[str]) -> str:

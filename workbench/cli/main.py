@@ -22,6 +22,7 @@ _COMMANDS = {
     "lint": ("jobs", "List what is wrong or questionable in a job."),
     "plan": ("jobs", "Show what a run would send and what it would reuse."),
     "run": ("jobs", "Run a job: send requests without an answer, record, score, report."),
+    "fill": ("fill", "Fill a spreadsheet: ask a job's model about each row, and write the answers beside it."),
     "ask": ("ask", "Send one prompt to a model, and record the call."),
     "runs": ("runs", "List the runs of a ledger."),
     "show": ("runs", "Show one run, or its calls."),
@@ -59,6 +60,7 @@ _OTHER_NAMES = {
     ("--force", "--no-cache", "--overwrite"): "--fresh",
     ("-m",): "--model",
     ("-o", "--out"): "--output",
+    ("-o", "--output"): "--out",
 }
 """Options as other programs have them -> ours."""
 _ELSEWHERE = {

@@ -88,14 +88,21 @@ def of_run(command: F) -> F:
     return command
 
 
+def of_fill(command: F) -> F:
+    """Return the options of a run that fills a sheet: all but its occasion."""
+    for option in reversed([option for option in described_options() if option.name != "occasion"]):
+        command = _of_a_run(option)(command)
+    return command
+
+
 def fixed(command: F) -> F:
     """Add `--fixed` alone."""
     return next(_of_a_run(option) for option in described_options() if option.name == "fixed")(command)
 
 
 def run_options(given: dict[str, Any]) -> RunOptions:
-    """Return what the options of `of_run` say."""
-    return RunOptions(**{option.name: given[option.name] for option in described_options()})
+    """Return what the options of `of_run` or `of_fill` say."""
+    return RunOptions(**{option.name: given[option.name] for option in described_options() if option.name in given})
 
 
 def repeated_words(chosen: RunOptions) -> list[str]:

@@ -154,6 +154,23 @@ class _Bounded(io.RawIOBase):
         return len(data)
 
 
+def is_compressed(path: Path) -> bool:
+    """Return whether a file is unpacked as it is read."""
+    with path.open("rb") as raw:
+        head = raw.read(4)
+    return head[:2] == _GZIP or head == _ZSTD
+
+
+def refuse_sheet(path: Path, sheet: str | None) -> None:
+    """Refuse the name of a sheet on the command line where a file has no sheets.
+
+    Raises:
+        InputError: It is not a workbook.
+    """
+    if sheet is not None and (found := format_of(path)) != "xlsx":
+        raise InputError(Fault("--sheet", f"names a sheet of a workbook, and {path} is {found}", "leave it out"))
+
+
 def format_of(path: Path) -> Format:
     """Detect a file's format from its content; the name only helps to decide between CSV and TSV.
 

@@ -46,21 +46,22 @@ class Overview(msgspec.Struct, frozen=True):
     first: list[Sample]
 
 
-def overview(path: Path, layout: Layout | None, most: int) -> Overview:
+def overview(path: Path, layout: Layout | None, most: int, sheet: str | None = None) -> Overview:
     """Read a file through, and say what it is taken for.
 
     Args:
         layout: By default the one that its first row has.
         most: How many samples are shown.
+        sheet: Of a workbook; by default the only one that has rows.
 
     Raises:
         InputError: It is broken, or holds what cannot be asked.
     """
-    taken = layout or layout_of(_first_row(path))
+    taken = layout or layout_of(_first_row(path, sheet))
     first: list[Sample] = []
     counts = dict.fromkeys(("with_target", "with_choices", "with_tools", "is_chat", "equal", "repeated_ids"), 0)
     lengths, ids, contents, metadata = array("q"), set[int](), set[int](), dict[str, None]()
-    for sample in samples_in(path, taken):
+    for sample in samples_in(path, taken, rows_of(path, sheet=sheet)):
         first += [sample] if len(first) < most else []
         text = sample.input.encode() if isinstance(sample.input, str) else _ENCODER.encode(sample.input)
         lengths.append(len(text.decode()))
@@ -80,18 +81,19 @@ def overview(path: Path, layout: Layout | None, most: int) -> Overview:
     )  # fmt: skip
 
 
-def converted(path: Path, layout: Layout | None) -> Iterator[bytes]:
+def converted(path: Path, layout: Layout | None, sheet: str | None = None) -> Iterator[bytes]:
     """Return a file's samples as lines of JSON in our own form, which read back as the same samples.
 
     Args:
         layout: By default the one that its first row has.
+        sheet: Of a workbook; by default the only one that has rows.
 
     Raises:
         InputError: A column would make the line a row of another layout.
     """
     rows = list(rows_within(path) or ()) if format_of(path) == "jsonl" else []
-    taken = layout or layout_of(rows[0][1] if rows else _first_row(path))
-    for number, sample in enumerate(samples_in(path, taken, iter(rows) if rows else None), 1):
+    taken = layout or layout_of(rows[0][1] if rows else _first_row(path, sheet))
+    for number, sample in enumerate(samples_in(path, taken, iter(rows) if rows else rows_of(path, sheet=sheet)), 1):
         place = f"{path}: sample {number}"
         line = _ENCODER.encode(_own_row(sample, place))
         if len(line) > MOST_LINE_BYTES:
@@ -99,8 +101,13 @@ def converted(path: Path, layout: Layout | None) -> Iterator[bytes]:
         yield line + b"\n"
 
 
-def write_converted(path: Path, layout: Layout | None, target: Path) -> int:
+def write_converted(path: Path, layout: Layout | None, target: Path, sheet: str | None = None) -> int:
     """Write a file's samples in our own form, whole or not at all, and return how many they are.
+
+    Args:
+        layout: By default the one that its first row has.
+        target: A new file.
+        sheet: Of a workbook; by default the only one that has rows.
 
     Raises:
         InputError: The target already exists, or the file is broken.
@@ -112,7 +119,7 @@ def write_converted(path: Path, layout: Layout | None, target: Path) -> int:
     part, count = target.with_name(f"{target.name}.part"), 0
     try:
         with part.open("xb") as stream:
-            for line in converted(path, layout):
+            for line in converted(path, layout, sheet):
                 stream.write(line)
                 count += 1
         os.link(part, target)  # unlike a rename, it never takes the place of a file that came meanwhile
@@ -142,7 +149,7 @@ def _own_row(sample: Sample, place: str) -> dict[str, Any]:
     raise InputError(Fault(f"{place}: {column}", problem, "rename the column first"))
 
 
-def _first_row(path: Path) -> dict[str, Any]:
-    for _, row in rows_of(path):
+def _first_row(path: Path, sheet: str | None) -> dict[str, Any]:
+    for _, row in rows_of(path, sheet=sheet):
         return row
     raise InputError(Fault(str(path), "the dataset has no rows", "expected a sample a line after the header"))

@@ -4,7 +4,7 @@ import fnmatch
 import hashlib
 import itertools
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from workbench.dataset.files import Format, delimiter_of, expand, format_of
 from workbench.dataset.json_rows import PlacedRow, array_rows, decoded, jsonl_rows
 from workbench.dataset.layouts.known import in_our_columns, layout_named
 from workbench.dataset.layouts.layout import PLAIN, Layout
+from workbench.dataset.new_columns import has_values
 from workbench.dataset.one_object import object_in, refuse_one_object
 from workbench.dataset.table_rows import delimited_rows, parquet_rows, table_notes
 from workbench.errors import Fault, InputError, nearest
@@ -139,7 +140,14 @@ def _samples(job: Job, files: list[Path], reader: "_SampleReader") -> Iterator[S
 def _rows_of_job(job: Job, path: Path) -> Iterator[PlacedRow]:
     given = job.dataset
     is_told = given.layout is not None or given.fields != FieldNames()
-    return rows_of(path, given.format, given.delimiter, given.sheet, as_they_are=is_told)
+    rows = rows_of(path, given.format, given.delimiter, given.sheet, as_they_are=is_told)
+    return _without_columns(rows, job.filled_columns) if job.filled_columns else rows
+
+
+def _without_columns(rows: Iterator[PlacedRow], own: Collection[str]) -> Iterator[PlacedRow]:
+    for place, columns in rows:
+        if has_values(columns, own):
+            yield place, {name: value for name, value in columns.items() if name not in own}
 
 
 def _given_rows(job: Job) -> Iterator[PlacedRow]:

@@ -2,10 +2,10 @@
 
 import datetime
 import warnings
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.dataset.json_rows import PlacedRow
 from workbench.dataset.table_rows import check_index, checked_header
@@ -13,6 +13,19 @@ from workbench.errors import Fault, InputError, nearest
 
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook
+
+
+class SheetHead(NamedTuple):
+    """The header line of a sheet."""
+
+    sheet: str
+    """The sheet's name."""
+    row: int
+    """Its row, counted from 1; 0 where the sheet has none."""
+    names: list[str]
+    """Of its columns, from the first; a first one without a name is ""."""
+    marks: Mapping[str, str]
+    """The names that the workbook defines for this sheet alone -> what they refer to."""
 
 
 def workbook_rows(path: Path, sheet: str | None) -> Iterator[PlacedRow]:
@@ -24,6 +37,11 @@ def workbook_rows(path: Path, sheet: str | None) -> Iterator[PlacedRow]:
     Raises:
         InputError: There is no such sheet, several have rows, a header is missing, or a formula has no stored result.
     """
+    return ((place, columns) for place, _, columns in numbered_rows(path, sheet))
+
+
+def numbered_rows(path: Path, sheet: str | None) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Return the same with the number of each row in the sheet, from 1."""
     values, formulas = _opened(path, data_only=True), _opened(path, data_only=False)
     try:
         name = _sheet_name(path, values, sheet)
@@ -32,6 +50,27 @@ def workbook_rows(path: Path, sheet: str | None) -> Iterator[PlacedRow]:
     finally:
         values.close()
         formulas.close()
+
+
+def sheet_head(path: Path, sheet: str | None) -> SheetHead:
+    """Return the header line of a sheet, and what the workbook marks in it.
+
+    Args:
+        sheet: Its name; None is the only one that has anything.
+
+    Raises:
+        InputError: There is no such sheet, or several have rows, or the header has a column without a name.
+    """
+    with closing(_opened(path, data_only=False)) as book:
+        name = _sheet_name(path, book, sheet)
+        marks = {mark: str(defined.value) for mark, defined in book[name].defined_names.items()}
+        with closing(_cells(book, name)) as rows:
+            for number, cells in enumerate(rows, 1):
+                if any(cell.value is not None for cell in cells):
+                    names = _titles(cells)
+                    checked_header(names, _place(path, name, number))
+                    return SheetHead(name, number, names, marks)
+    return SheetHead(name, 0, [], marks)
 
 
 def _opened(path: Path, *, data_only: bool) -> "Workbook":
@@ -65,7 +104,8 @@ def _sheet_name(path: Path, book: "Workbook", wanted: str | None) -> str:
         raise InputError(Fault(str(path), "no sheet has a row", "expected a header line and a sample a line"))
     if len(filled) > 1:
         problem, sheets = "several sheets have rows", ", ".join(filled)
-        raise InputError(Fault(str(path), problem, f'in a job, sheet = "…" under [dataset] names one: {sheets}'))
+        hint = f'in a job, sheet = "…" under [dataset] names one, elsewhere --sheet: {sheets}'
+        raise InputError(Fault(str(path), problem, hint))
     return filled[0]
 
 
@@ -87,24 +127,34 @@ def _has_rows(book: "Workbook", sheet: str) -> bool:
         return any(cell.value is not None for row in rows for cell in row)
 
 
-def _rows(path: Path, sheet: str, pairs: Iterator[tuple[Sequence[Any], Sequence[Any]]]) -> Iterator[PlacedRow]:
+def _place(path: Path, sheet: str, row: int) -> str:
+    return f"{path}: sheet {sheet!r}, row {row}"
+
+
+def _titles(cells: Sequence[Any]) -> list[str]:
+    """Return the names of a header's columns, as far as the last one that has a name."""
+    width = max((place for place, title in enumerate(cells, 1) if title.value is not None), default=0)
+    return ["" if title.value is None else str(title.value) for title in cells[:width]]
+
+
+def _rows(
+    path: Path, sheet: str, pairs: Iterator[tuple[Sequence[Any], Sequence[Any]]]
+) -> Iterator[tuple[str, int, dict[str, Any]]]:
     numbered = (
         (number, pair) for number, pair in enumerate(pairs, 1) if any(cell.value is not None for cell in pair[1])
     )
     first, (titles, _) = next(numbered, (1, ((), ())))
-    width = max((place for place, title in enumerate(titles, 1) if title.value is not None), default=0)
-    header = ["" if title.value is None else str(title.value) for title in titles[:width]]
-    where = f"{path}: sheet {sheet!r}, row {first}"
-    skipped = checked_header(header, where)
+    header, where = _titles(titles), _place(path, sheet, first)
+    width, skipped = len(header), checked_header(header, where)
     for count, (number, (results, written)) in enumerate(numbered):
-        place = f"{path}: sheet {sheet!r}, row {number}"
+        place = _place(path, sheet, number)
         if any(cell.value is not None for cell in results[width:]):
             raise InputError(Fault(place, "a cell beyond the header", "name its column in the first row"))
         cells = [_plain(result, formula, place) for result, formula in zip(results[:width], written, strict=False)]
         cells += [None] * (width - len(cells))
         if skipped:
             check_index(cells[0], count, where)
-        yield place, dict(zip(header[skipped:], cells[skipped:], strict=True))
+        yield place, number, dict(zip(header[skipped:], cells[skipped:], strict=True))
 
 
 def _plain(result: Any, written: Any, place: str) -> Any:

@@ -83,6 +83,15 @@ def resume(job_path: str, options: Sequence[str], occasion: str | None = None, r
     return command(*words)
 
 
+def fill(path: str, job_path: str, options: Sequence[str]) -> str:
+    """Return the command that fills a sheet.
+
+    Args:
+        options: All others.
+    """
+    return command("fill", *options, "--job", job_path, *named(path))
+
+
 def confirm_name(model: str, served: str, ledger: str | None = None) -> str:
     """Return the command that confirms a name of a model; without a ledger, for whoever named it in the command before."""
     option = ["--ledger", ledger] if ledger else []

@@ -113,6 +113,8 @@ class Job(msgspec.Struct, frozen=True):
     """The samples of a job made in Python, in place of files."""
     part: Part = Part()
     """How much of it is asked; see `workbench.job.narrowing`."""
+    filled_columns: frozenset[str] = frozenset()
+    """Columns of the dataset that `fill` wrote: no part of its samples."""
 
     @property
     def narrowed(self) -> str:

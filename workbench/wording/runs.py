@@ -6,7 +6,16 @@ from typing import NamedTuple
 
 import workbench.display.commands as commands
 from workbench.display.text import count, plural, visible, words
-from workbench.endings import BASE_GENERATION, JUDGED_RUN, MADE_IN_PYTHON, TO_JUDGE, RunStatus, RunSummary
+from workbench.endings import (
+    BASE_GENERATION,
+    FILLED,
+    FILLED_SHEET,
+    JUDGED_RUN,
+    MADE_IN_PYTHON,
+    TO_JUDGE,
+    RunStatus,
+    RunSummary,
+)
 from workbench.evaluation.attention import constancy, fallbacks, suspected, unconfirmed
 from workbench.evaluation.ranking import Ranking
 from workbench.evaluation.run_figures import RunFigures, RunFindings
@@ -307,6 +316,14 @@ def resume_text(run: Provenance, ledger: str) -> str:
     own = None if run.generation == BASE_GENERATION else run.run_id
     part = part_of(run.part)
     narrowed = commands.part(part.limit, part.models, part.max_in_flight) if own is None else []  # --resume has them
+    if FILLED in run.tags:
+        options = [
+            ("--sheet", run.tags.get(FILLED_SHEET)),
+            ("--variant", next(iter(run.variants or ()), None)),
+            ("--resume", own),
+        ]
+        words = [word for option, value in options if value for word in (option, value)]
+        return commands.fill(run.dataset_paths, run.job_path, [*words, *narrowed, *platform, "--ledger", ledger])
     whole = commands.resume(run.job_path, [*narrowed, *platform, "--ledger", ledger], run.occasion, own)
     is_whole = run.part is None or (part.pilot and own is None)  # run as it is, it would send more than that run
     if run.narrowed and is_whole:

@@ -56,7 +56,10 @@ def test_a_sheet_is_read_with_its_types(tmp_path: Path) -> None:
 
 def test_of_several_sheets_one_is_named(tmp_path: Path) -> None:
     path = workbook(tmp_path / "d.xlsx", ("One", [("input",), ("a",)]), ("Two", [("input",), ("b",)]))
-    assert fault(path) == 'several sheets have rows (in a job, sheet = "…" under [dataset] names one: One, Two)'
+    assert (
+        fault(path)
+        == 'several sheets have rows (in a job, sheet = "…" under [dataset] names one, elsewhere --sheet: One, Two)'
+    )
     assert rows(path, sheet="Two") == [{"input": "b"}]
     assert fault(path, sheet="Tow") == "there is no sheet 'Tow' (did you mean 'Two'?)"
 

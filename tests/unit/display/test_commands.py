@@ -24,6 +24,9 @@ NAMED = {name: value for name, value in vars(commands).items() if name.isupper()
 MADE = {
     "resume": commands.resume("jobs/a.toml", ["--local"], "2026-11-22"),
     "resume a run": commands.resume("jobs/a.toml", ["--ledger", "l.duckdb"], run_id="r1"),
+    "fill": commands.fill(
+        "my marks.xlsx", "jobs/a.toml", ["--sheet", "One", "--variant", "v", "--out", "x.xlsx", "--local"]
+    ),
     "confirm a name": commands.confirm_name("-m", "a b", "l.duckdb"),
     "accept": commands.accept_changes("-nightly", "l.duckdb"),
     "reopen": commands.take_back_acceptance("nightly", "Quill 32B", ["--ledger", "l.duckdb"]),
@@ -108,6 +111,16 @@ def test_the_run_of_a_judge_is_continued_by_scoring_again() -> None:
     judged = began(job_path=f"/work/sums judged by judge {MADE_IN_PYTHON}", tags={"judge": "judge", "judged_run": "r0"})
     found = resume_text(judged, "/l.duckdb")
     assert shlex.split(found) == ["workbench", "score", "r0", "--yes", "--local", "--ledger", "/l.duckdb"]
+
+
+def test_a_run_that_fills_a_sheet_is_continued_by_filling_it() -> None:
+    part = msgspec.json.encode(Part(2, ("m",))).decode()
+    filled = began(
+        tags={"filled": "a.xlsx", "filled_sheet": "One"}, dataset_paths="/my/a.xlsx", part=part, variants=["v"]
+    )
+    words = ["--sheet", "One", "--variant", "v", "--model", "m", "--limit", "2", "--local", "--ledger", "/l.duckdb"]
+    found = resume_text(filled, "/l.duckdb")
+    assert shlex.split(found) == ["workbench", "fill", *words, "--job", "/my jobs/sums.toml", "/my/a.xlsx"]
 
 
 def test_a_run_of_a_part_says_that_the_command_is_of_the_whole() -> None:

@@ -1,8 +1,9 @@
--- Runs of a run's job that ended complete before it began, newest first; a run whose gate was not met is not among them.
+-- Runs of a run's job that ended complete before it began, newest first; a run whose gate was not met is not among them, nor one that
+-- filled a sheet: it asked other samples.
 -- Parameters: run_id
 SELECT earlier.run_id, earlier.occasion
 FROM run_overview AS earlier
 JOIN (SELECT job, started_at FROM run_overview WHERE run_id = $run_id) AS this
     ON this.job = earlier.job AND earlier.started_at < this.started_at
-WHERE earlier.status = 'complete'
+WHERE earlier.status = 'complete' AND NOT coalesce(map_contains(earlier.tags, 'filled'), false)
 ORDER BY earlier.started_at DESC, earlier.run_id DESC;

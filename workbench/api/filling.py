@@ -1,0 +1,250 @@
+"""A spreadsheet in, the same spreadsheet with answers out: an ordinary run of a job, whose dataset is the sheet."""
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from workbench.api.session import Target, connected
+from workbench.api.sheet_columns import SheetColumns
+from workbench.dataset.filled import Sheet, read_sheet, write_sheet
+from workbench.dataset.new_columns import NewColumns
+from workbench.dataset.placing import beside, put, why_not_in_place
+from workbench.dataset.spool import Spool
+from workbench.errors import Fault, InputError
+from workbench.evaluation.row_answers import Flag, Kind, RowAnswer, row_answers
+from workbench.job.job import Job
+from workbench.ledger.queries import Reader, reading
+from workbench.ledger.store import Ledger
+from workbench.planning.again import ReaskPlan, of_kind
+from workbench.planning.expand import Plan
+from workbench.planning.models import PlannedModel, planned_models, with_cap
+from workbench.planning.sheet_job import only_model, sheet_job
+from workbench.running.options import RunOptions
+from workbench.scratch import ScratchFolder
+
+_MOST_TRIES = 5
+"""As often a file is read again that is saved meanwhile."""
+_PRIVATE = 0o600
+_NOT_ASKED = RowAnswer(flags=(Flag("not asked yet"),))
+
+
+class SheetRows(NamedTuple):
+    """The rows of a sheet as requests, in their order."""
+
+    keys: list[str]
+    ids: list[str]
+    idle: frozenset[str]
+    """Scorers that have a target in no row."""
+
+
+class Filling(msgspec.Struct, frozen=True):
+    """A sheet that is to be filled, checked before anything is sent."""
+
+    job: Job
+    """As its file says."""
+    variant: str | None
+    sheet: Sheet
+    content: bytes
+    """The sheet's file, as it was."""
+    models: tuple[PlannedModel, ...]
+    """The one that is asked."""
+    identity: str
+    """Of the platform."""
+    rows: SheetRows
+    limit: int | None
+    """Only so many rows are asked."""
+    out: Path | None
+
+
+class Filled(msgspec.Struct, frozen=True):
+    """A sheet that was filled."""
+
+    file: str
+    rows: int
+    filled: int
+    """Those with an answer and without a flag."""
+    flagged: dict[Kind, int]
+    """The others, by why."""
+    beyond_limit: int
+    """Those that were not to be asked, and are left as they were."""
+    beside: str = ""
+    """Why it is not the file that was given; empty where it is, or `--out` says so."""
+
+    @property
+    def is_left(self) -> bool:
+        """Whether there are rows that the same command asks."""
+        return "changed" in self.flagged or "not asked yet" in self.flagged
+
+
+class ToFill(NamedTuple):
+    """What somebody wants filled."""
+
+    sheet: Sheet
+    variant: str | None = None
+    """Its name, where the job has several."""
+    out: Path | None = None
+    """The file to write, in place of the sheet's own."""
+
+
+async def checked(where: Target, job: Job, asked: Job, wanted: ToFill, options: RunOptions) -> Filling:
+    """Check a sheet and its job against the platform; nothing is sent.
+
+    Args:
+        where: Endpoint and ledger.
+        job: As its file says.
+        asked: The same for the sheet, as far as it is to be asked.
+        wanted: What is filled.
+        options: Of the run.
+
+    Raises:
+        InputError: The sheet lacks a column, a prompt has a fault, or the job asks several models.
+    """
+    async with connected(where, asked.ids) as session:
+        models = only_model(planned_models(asked, session.models, session.endpoint.gateway_limit_s))
+        identity = session.endpoint.identity
+    models, sheet = with_cap(models, options.max_tokens), wanted.sheet
+    content = sheet.path.read_bytes()
+    rows = _rows(sheet_job(job, sheet, wanted.variant), models, identity)
+    return Filling(job, wanted.variant, sheet, content, models, identity, rows, asked.part.limit, wanted.out)
+
+
+def write_filled(filling: Filling, ledger: Ledger, run_id: str, options: RunOptions) -> Filled:
+    """Write what a run answered beside the rows of its sheet, as they are now.
+
+    Args:
+        filling: The sheet, and its rows as they were when the run began.
+        ledger: That has the run.
+        run_id: Of the run.
+        options: Of the run.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    again = of_kind(options.again, options.max_tokens) if options.max_tokens is not None else ReaskPlan()
+    name = filling.sheet.path.name
+    with reading(ledger, frugal=True) as reader, ScratchFolder() as scratch:
+        answers = row_answers(reader, run_id, filling.job.scorers, filling.rows.idle)
+        writer = _Writer(filling, answers, partial(_rows, reader=reader, again=again), scratch.path / name)
+        for _ in range(_MOST_TRIES):
+            try:
+                done = writer.as_it_is_now()
+            except (InputError, FileNotFoundError) as error:
+                why = str(error).replace(f"{scratch.path}{os.sep}", "")
+                return writer.as_it_was(f"{name} is not what it was when the run began: {why}")
+            if done is not None:
+                return done
+        return writer.as_it_was(f"{name} is being saved again and again")
+
+
+def _rows(
+    job: Job,
+    models: tuple[PlannedModel, ...],
+    identity: str,
+    reader: Reader | None = None,
+    again: ReaskPlan = ReaskPlan(),  # noqa: B008 - frozen
+) -> SheetRows:
+    with Spool() as spool:
+        plan = Plan(job, models, identity, spool)
+        plan.expand()
+        if reader is not None and again.max_tokens is not None:
+            plan.take_answers(reader, None, again)  # requests with a higher cap have keys of their own
+        idle = frozenset(name for name, samples in plan.unjudged.items() if samples == plan.samples)
+        keys = [plan.request_key_of(number) for number in range(len(plan))]
+        return SheetRows(keys, [plan.sample(number).id for number in range(plan.samples)], idle)
+
+
+class _Writer:
+    """Writes the answers of a run into its sheet.
+
+    Args:
+        filling: The sheet.
+        answers: By request key.
+        rows_of: Returns the rows of a job's sheet.
+        copy: Where the file is copied to: what is read must be what is written, whoever saves it meanwhile.
+    """
+
+    def __init__(
+        self, filling: Filling, answers: dict[str, RowAnswer], rows_of: Callable[..., SheetRows], copy: Path
+    ) -> None:
+        self._filling, self._answers, self._rows_of, self._copy = filling, answers, rows_of, copy
+        before = filling.rows
+        self._asked, self._known = set(before.keys[: filling.limit]), set(before.keys)
+        self._ids = set(before.ids)
+
+    def as_it_is_now(self) -> Filled | None:
+        """Write the file with its rows as they are now; None where it was changed while that went on.
+
+        Raises:
+            InputError: It cannot be read for this job any more, or has none of the rows that were asked.
+        """
+        path, out = self._filling.sheet.path, self._filling.out
+        before = path.stat()
+
+        def is_current() -> bool:
+            now = path.stat()
+            return (now.st_ino, now.st_size, now.st_mtime_ns) == (before.st_ino, before.st_size, before.st_mtime_ns)
+
+        sheet, rows = self._read(path.read_bytes())
+        if not {*rows.keys} & (self._known | self._answers.keys()):
+            raise InputError(Fault("", "it has none of the rows that were asked"))
+        why = "" if out is not None else why_not_in_place(self._filling.sheet)
+        target = out or (beside(self._filling.sheet) if why else path)
+        return self._put(sheet, rows, target, partial(put, mode=before.st_mode, is_current=is_current), why)
+
+    def as_it_was(self, why: str) -> Filled:
+        """Write the rows as they were when the run began to a file beside it.
+
+        Args:
+            why: It is not the file itself.
+        """
+        sheet, rows = self._read(self._filling.content)
+        target = self._filling.out or beside(self._filling.sheet)
+        done = self._put(sheet, rows, target, partial(put, mode=_PRIVATE, is_current=lambda: True), why)
+        if done is None:
+            raise FileNotFoundError(str(target))
+        return done
+
+    def _read(self, content: bytes) -> tuple[Sheet, SheetRows]:
+        self._copy.write_bytes(content)
+        sheet, of = read_sheet(self._copy, self._filling.sheet.name), self._filling
+        return sheet, self._rows_of(sheet_job(of.job, sheet, of.variant), of.models, of.identity)
+
+    def _put(self, sheet: Sheet, rows: SheetRows, target: Path, put: Callable[..., bool], why: str) -> Filled | None:
+        found = [self._of_row(key, name) for key, name in zip(rows.keys, rows.ids, strict=True)]
+        columns = SheetColumns(sheet, self._filling.job.scorers, [one for one in found if one is not None])
+        lines = [columns.row(one or _NOT_ASKED) for one in found]
+        # what an earlier `fill` wrote and this one does not would be of other answers: a table loses it, a workbook its cells
+        stale = [name for name in sheet.header if name in sheet.own - {*columns.names} and sheet.is_workbook]
+        is_there = columns.names[-1] in sheet.own
+        new = NewColumns(
+            (*columns.names, *stale),
+            [
+                None if one is None and is_there else (*line.cells, *(None for _ in stale))
+                for one, line in zip(found, lines, strict=True)
+            ],
+            sheet.own,
+        )
+        if not put(target, partial(write_sheet, sheet, new)):
+            return None
+        kinds = [line.kind for one, line in zip(found, lines, strict=True) if one is not None]
+        flagged = Counter(kind for kind in kinds if kind is not None)
+        return Filled(str(target), len(found), kinds.count(None), dict(flagged), found.count(None), why)
+
+    def _of_row(self, key: str, sample_id: str) -> RowAnswer | None:
+        """Return what a row gets; None: it was not to be asked."""
+        if key in self._answers:
+            return self._answers[key]
+        if key in self._asked:
+            return _NOT_ASKED
+        if key in self._known:
+            return None
+        sheet = self._filling.sheet
+        if self._filling.job.dataset.fields.id is None and "id" not in sheet.columns:
+            return RowAnswer(flags=(Flag("changed", "changed or added since the run began"),))
+        what = "changed since it was asked" if sample_id in self._ids else "added since the run began"
+        return RowAnswer(flags=(Flag("changed", what),))
