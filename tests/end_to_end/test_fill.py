@@ -1,6 +1,14 @@
 """`workbench fill`: the same spreadsheet with answers out."""
 
+import csv
+import gzip
+import io
 import json
+import shlex
+import signal
+import stat
+import subprocess
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +16,9 @@ from typing import Any
 import openpyxl
 import pytest
 
-from tests.conftest import Workbench
+from tests.conftest import Workbench, quick
+from tests.waiting import until
+from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 
 JOB = """
@@ -110,3 +120,269 @@ def test_rows_keep_their_answers_when_they_are_sorted_and_others_come(
     assert "64" in found[3]["answer"]
     assert "54" in found[10]["answer"]
     assert asked(platform) == 12, "what was answered is not asked again"
+
+
+def test_a_flag_says_why_a_row_has_no_answer_or_no_score_that_counts(oddly: Workbench) -> None:
+    words = ["plain", "untold", "refused", "empty", "filtered", "bad", "nul"]
+    oddly.write("job.toml", job("m"))
+    path = workbook(oddly.folder / "d.xlsx", [(word, word, None if word == "untold" else 4) for word in words])
+    done = oddly("fill", "d.xlsx", "--job", "job.toml", "--no-report")
+    found = {row["id"]: row for row in rows(path)}
+    assert {word: row["flag"] for word, row in found.items()} == {
+        "plain": None,
+        "untold": "not scored: numeric: the sample has no target",
+        "refused": "refused",
+        "empty": "the answer is empty",
+        "filtered": "filtered",
+        "bad": "failed: bad request",
+        "nul": "answer: characters replaced that the file cannot hold",
+    }
+    assert {word: row["score.numeric"] for word, row in found.items() if row["score.numeric"] is not None} == {
+        "plain": 1, "nul": 0,
+    }  # fmt: skip
+    assert (found["bad"]["answer"], found["nul"]["answer"]) == (None, "4 \ufffd and \ufffd[31m")
+    assert last_line(done).startswith("filled: d.xlsx, 1 of 7 rows; 6 flagged (")
+
+
+def test_an_answer_of_another_model_has_no_score(bench: Workbench, sheet: Path) -> None:
+    bench.write("job.toml", job("Abacus Classic"))
+    done = bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report", "--model", "Abacus Classic")
+    found = rows(sheet)
+    assert {row["flag"] for row in found} >= {"another model answered: Abacus Mini [fast]"}
+    assert {row["score.numeric"] for row in found} == {None}
+    assert all(row["answer"] for row in found)
+    assert "another model" in last_line(done)
+
+
+def test_a_sheet_without_targets_gets_answers_and_no_flags(bench: Workbench, platform: ThreadedServer) -> None:
+    bench.write("job.toml", job(more='second_target = "other"'))
+    path = workbook(bench.folder / "marks.xlsx", [row[:2] for row in questions(3)], HEADER[:2])
+    done = bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report")
+    assert "note: marks.xlsx has no column 'mark' (dataset.fields.target of the job)" in done.stderr
+    assert [(bool(row["answer"]), row["score.numeric"], row["flag"]) for row in rows(path)] == [(True, None, None)] * 3
+    assert last_line(done) == "filled: marks.xlsx, 3 of 3 rows"
+
+
+def test_equal_rows_are_asked_each_and_a_limit_leaves_the_others(bench: Workbench, platform: ThreadedServer) -> None:
+    bench.write("job.toml", job(more="limit = 1"))
+    path = workbook(bench.folder / "marks.xlsx", [*questions(2), *questions(2)])
+    done = bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report", "--limit", "3")
+    assert "note: dataset.limit of the job: not applied, each row of the sheet is asked once" in done.stderr
+    assert last_line(done) == "filled: marks.xlsx, 3 of 4 rows; 1 beyond --limit"
+    assert [row["flag"] for row in rows(path)] == [None, None, None, "not asked yet"]
+    bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report")
+    before = rows(path)
+    assert [row["flag"] for row in before] == [None] * 4
+    bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report", "--limit", "1")
+    assert rows(path) == before
+    assert asked(platform) == 4
+
+
+def test_a_budget_leaves_rows_to_the_same_command(bench: Workbench, sheet: Path, platform: ThreadedServer) -> None:
+    bench.write("job.toml", job() + "[budget]\nrequests = 4\n")
+    done = bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report", code=7)
+    filled, goes_on = done.stdout.splitlines()[-2:]
+    assert filled == "filled: marks.xlsx, 4 of 10 rows; 6 flagged (6 not asked yet)"
+    assert goes_on == "continue with: workbench fill --job job.toml marks.xlsx"
+    bench.write("job.toml", job())
+    bench(*shlex.split(goes_on.partition("workbench ")[2]), "--no-report")
+    assert {row["flag"] for row in rows(sheet)} == {None}
+    assert asked(platform) == 10
+
+
+def test_json_answers_get_a_column_for_each_field_and_text_stays_text(bench: Workbench) -> None:
+    wanted = [{"grade": 2, "why": "=1+1", "parts": [1]}, {"grade": 1.5, "why": "+", "ok": True}]
+    bench.write("job.toml", job("sim/extract").replace('"numeric"', '"json"'))
+    text = "id;question;mark;answer.why\r\n" + "".join(
+        f'{n};"Grade {n}; as JSON";"{json.dumps(one).replace(chr(34), chr(34) * 2)}";mine\r\n'
+        for n, one in enumerate(wanted)
+    )
+    path = bench.folder / "d.csv"
+    path.write_bytes(text.encode())
+    bench("fill", "d.csv", "--job", "job.toml", "--no-report", "--local")
+    filled = path.read_bytes().decode()
+    found = list(csv.DictReader(io.StringIO(filled, newline=""), delimiter=";"))
+    assert [line[: len(own)] for line, own in zip(filled.split("\r\n"), text.split("\r\n"), strict=True)] == text.split(
+        "\r\n"
+    )
+    assert set(found[0]) > {
+        "answer",
+        "answer.grade",
+        "answer.why",
+        "answer.why (workbench)",
+        "score.json",
+        "flag (workbench)",
+    }
+    for one, row in zip(wanted, found, strict=True):
+        assert row["answer.why"] == "mine"
+        if row["score.json"] == "1":
+            assert row["answer.grade"] == str(one["grade"])
+            assert row["answer.why (workbench)"] == f"'{one['why']}"
+    assert "1" in {row["score.json"] for row in found}
+
+
+def test_a_variant_is_named_where_a_job_has_several(bench: Workbench, sheet: Path) -> None:
+    variants = '[[variants]]\nname = "short"\nprompt = { system = "Be short." }\n[[variants]]\nname = "long"\n'
+    bench.write("job.toml", job() + variants)
+    refused = bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report", code=2)
+    assert (
+        "--variant: a row has one answer, and the job asks several variants (name one: short, long)" in refused.stderr
+    )
+    bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report", "--variant", "short")
+    assert {row["flag"] for row in rows(sheet)} == {None}
+
+
+def test_a_judge_gives_its_reason_and_later_its_score(bench: Workbench, sheet: Path) -> None:
+    judge = '[[scorers]]\nname = "judge"\nmodel = "Abacus Large [careful]"\n'
+    bench.write("job.toml", job() + judge + '[judge]\nwhen = "later"\n')
+    bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report")
+    assert {row["flag"] for row in rows(sheet)} == {"pending judgement: judge"}
+    bench.write("job.toml", job() + judge)
+    bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report")
+    found = rows(sheet)
+    assert list(found[0])[3:] == ["answer", "score.numeric", "score.judge", "reason.judge", "flag"]
+    assert all(row["reason.judge"].startswith("Abacus Large [careful] says ") for row in found)
+
+
+WRONG: list[tuple[list[str], str]] = [
+    (["mraks.xlsx", "--job", "job.toml"], "mraks.xlsx: there is no such file (did you mean 'marks.xlsx'?)"),
+    (["marks.xlsx", "--job", "jop.toml"], "jop.toml: the job cannot be read: No such file or directory (did you mean 'job.toml'?)"),
+    (["marks.xlsx", "--job", "job.toml", "--sheet", "Shete"], "marks.xlsx: there is no sheet 'Shete' (did you mean 'Sheet'?)"),
+    (["marks.xlsx", "--job", "job.toml", "--model", "sim/instnat"],
+     "model: 'sim/instnat' is not one of the job's models (did you mean 'sim/instant'?)"),
+    (["marks.xlsx", "--job", "two.toml"], "--model: a row has one answer, and the job asks several models (name one: sim/instant, sim/prose)"),
+    (["marks.xlsx", "--job", "job.toml", "--variant", "x"], "--variant: 'x' is not one of the job's variants (it has no variants)"),
+    (["marks.xlsx", "--job", "job.toml", "--out", "none/x.xlsx"], "--out: there is no folder "),
+    (["marks.xlsx", "--job", "job.toml", "--out", "x.csv"], "--out: x.csv has the format of marks.xlsx (name it x.xlsx)"),
+    (["other.xlsx", "--job", "job.toml"], "dataset.fields.input: FOLDER/other.xlsx: sheet 'Sheet', row 2: no column 'question'; the columns are: "
+     "id, questoin, mark (did you mean 'questoin'?)"),
+    (["d.jsonl", "--job", "job.toml"], "d.jsonl: expected a spreadsheet (.xlsx, CSV or TSV), found jsonl"),
+    (["d.csv.gz", "--job", "job.toml"], "d.csv.gz: a compressed table has no cells to write to (decompress it first)"),
+    (["d.csv", "--job", "job.toml", "--sheet", "A"], "--sheet: names a sheet of a workbook, and d.csv is csv (leave it out)"),
+    (["locked.xlsx", "--job", "job.toml"], "locked.xlsx: an old Excel workbook (.xls), or one with a password"),
+    ([".", "--job", "job.toml"], ".: is a folder"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
+def test_what_is_wrong_is_said_before_anything_is_sent(
+    bench: Workbench, sheet: Path, platform: ThreadedServer, words: list[str], said: str
+) -> None:
+    bench.write("two.toml", job("sim/instant", "sim/prose"))
+    workbook(bench.folder / "other.xlsx", questions(1), ("id", "questoin", "mark"))
+    bench.write("d.jsonl", json.dumps({"question": "x"}) + "\n")
+    bench.write("d.csv", "question,mark\nx,1\n")
+    (bench.folder / "d.csv.gz").write_bytes(gzip.compress(b"question,mark\nx,1\n"))
+    (bench.folder / "locked.xlsx").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00")
+    before = {path.name: path.read_bytes() for path in bench.folder.iterdir() if path.is_file()}
+    done = bench("fill", *words, "--no-report", code=2)
+    assert said.replace("FOLDER", str(bench.folder)) in done.stderr
+    assert {path.name: path.read_bytes() for path in bench.folder.iterdir() if path.name in before} == before
+    assert asked(platform) == 0
+
+
+def test_a_file_that_is_open_or_read_only_gets_its_answers_beside_it(bench: Workbench, sheet: Path) -> None:
+    before = sheet.read_bytes()
+    other = workbook(bench.folder / "marks.filled.xlsx", [("x", "mine", 1)]).read_bytes()
+    fill = ("fill", "marks.xlsx", "--job", "job.toml", "--no-report")
+    for lock, program in (("~$marks.xlsx", "Excel"), (".~lock.marks.xlsx#", "LibreOffice")):
+        bench.write(lock, "")
+        done = bench(*fill)
+        assert f"the answers are in marks.filled-2.xlsx: marks.xlsx is open in {program}" in done.stderr
+        assert last_line(done) == "filled: marks.filled-2.xlsx, 10 of 10 rows"
+        (bench.folder / lock).unlink()
+    sheet.chmod(0o444)
+    assert "marks.xlsx is read-only" in bench(*fill).stderr
+    assert (sheet.read_bytes(), (bench.folder / "marks.filled.xlsx").read_bytes()) == (before, other)
+    assert {row["flag"] for row in rows(bench.folder / "marks.filled-2.xlsx")} == {None}
+    sheet.chmod(0o640)
+    assert last_line(bench(*fill, "--out", "x.xlsx")) == "filled: x.xlsx, 10 of 10 rows"
+    assert sheet.read_bytes() == before
+    bench(*fill)
+    assert stat.S_IMODE(sheet.stat().st_mode) == 0o640
+    assert {row["flag"] for row in rows(sheet)} == {None}
+    assert not list(bench.folder.glob(".*.part"))
+
+
+def started(bench: Workbench, server: ThreadedServer, *words: str, after: int) -> subprocess.Popen[str]:
+    """A fill of which the platform has so many requests."""
+    process = bench.start("fill", "marks.xlsx", "--job", "job.toml", "--no-report", *words)
+    until(lambda: asked(server) >= after or process.poll() is not None)
+    return process
+
+
+def test_rows_that_change_while_they_are_asked_say_so(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 150)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("job.toml", job())
+        path = workbook(tmp_path / "marks.xlsx", questions(20))
+        process = started(bench, server, after=8)
+        changed = [*reversed(questions(20)), ("new", "What is 70 + 4?", 74)]
+        changed[2] = ("r17", "What is 80 + 4?", 84)
+        workbook(path, changed)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 3, err
+        found = rows(path)
+        assert [row["flag"] for row in found if row["flag"]] == [
+            "changed since it was asked",
+            "added since the run began",
+        ]
+        assert all(str(row["mark"]) in row["answer"] for row in found if not row["flag"])
+        goes_on = out.splitlines()[-1].partition("continue with: workbench ")[2]
+        bench(*shlex.split(goes_on), "--no-report")
+        assert {row["flag"] for row in rows(path)} == {None}
+        assert asked(server) == 22
+
+
+def test_a_sheet_that_is_another_one_by_the_end_is_left_alone(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 100)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("job.toml", job())
+        path = workbook(tmp_path / "marks.xlsx", questions(12))
+        process = started(bench, server, after=4)
+        other = workbook(path, [("x", 1)], ("name", "points")).read_bytes()
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "marks.xlsx is not what it was when the run began: " in err
+    assert "no column 'question'" in err
+    assert (path.read_bytes(), out.splitlines()[-1]) == (other, "filled: marks.filled.xlsx, 12 of 12 rows")
+    assert [row["id"] for row in rows(tmp_path / "marks.filled.xlsx")] == [f"r{n}" for n in range(12)]
+
+
+def test_ctrl_c_writes_what_is_known(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 150)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("job.toml", job())
+        path = workbook(tmp_path / "marks.xlsx", questions(60))
+        process = started(bench, server, "--json", after=8)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130, err
+        filled = json.loads(out)["filled"]
+        flags = [row["flag"] for row in rows(path)]
+        assert (flags.count(None), flags.count("not asked yet")) == (filled["filled"], 60 - filled["filled"])
+        assert filled["filled"] == asked(server)
+
+
+@pytest.mark.slow
+@pytest.mark.file_ledger  # on a team's, a killed run keeps its claim until its lease ends
+def test_a_sheet_whose_filling_is_killed_twice_is_paid_once(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 20)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("job.toml", job())
+        path = workbook(tmp_path / "marks.xlsx", questions(300))
+        in_flight = 0
+        for after in (60, 160):
+            process = started(bench, server, after=after)
+            assert process.poll() is None, "it ended before it was killed: this shows nothing"
+            process.kill()
+            process.communicate(timeout=60)
+            in_flight += 4
+        done = bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report")
+        assert last_line(done) == "filled: marks.xlsx, 300 of 300 rows"
+        found = rows(path)
+        assert [tuple(row[name] for name in HEADER) for row in found] == questions(300)
+        assert all(str(row["mark"]) in row["answer"] for row in found)
+        paid = Counter(body for (body,) in bench.rows("SELECT request_key FROM attempts WHERE accepted"))
+        assert (len(paid), set(paid.values())) == (300, {1})
+        assert asked(server) <= 300 + in_flight, "only what was in flight at a kill is asked twice"

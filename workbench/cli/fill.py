@@ -20,7 +20,7 @@ from workbench.cli.jobs import carry_out, print_run
 from workbench.cli.output import echo, print_json, say
 from workbench.dataset.filled import read_sheet
 from workbench.dataset.placing import check_target
-from workbench.errors import ExitCode, InputError
+from workbench.errors import ExitCode, WorkbenchError
 from workbench.job.job import Job, Part, load_job
 from workbench.planning.sheet_job import left_out, sheet_job
 from workbench.running.options import RunOptions
@@ -86,7 +86,7 @@ def _filled(where: Target, asked: Job, filling: Filling, chosen: RunOptions, giv
     done: Filled | None = None
     try:
         done = write_filled(filling, ledger_to_write(where), end.summary.run_id, chosen)
-    except (InputError, OSError) as error:  # no exit code that says that nothing was sent
+    except (WorkbenchError, OSError) as error:  # its own exit code would say that nothing was sent
         say(f"error: {given['file']} cannot be written, its answers are in the ledger: {error}")
     if done is None or done.is_left:
         code = code or ExitCode.INCOMPLETE

@@ -35,6 +35,7 @@ _SPANS = re.compile(rb"\sspans=(?:\"[^\"]*\"|'[^']*')")
 _NOT_IN_A_CELL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _SPELT = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 """How Excel spells a character that XML cannot hold; a text that has it already would be read as that character."""
+_SHEETS, _FORMULA = "xl/worksheets/", re.compile(rb"<(?:\w+:)?f[\s>]")
 _BEFORE_NAMES = ("sheets", "functionGroups", "externalReferences")
 """What stands before the defined names of a workbook (ECMA-376 part 1, 18.2.27)."""
 _FILTER = "_xlnm._FilterDatabase"
@@ -97,6 +98,9 @@ def _changed(
     last = max(len(head.names), *columns.places(head.names))
     sheet = _SheetXml(archive.read(parts.sheet), grid, head, last)
     book = _BookXml(archive.read(BOOK), parts.number, head, columns, sheet.filters)
+    sheets = (name for name in archive.namelist() if name.startswith(_SHEETS))
+    if any(_FORMULA.search(archive.read(name)) for name in sheets):
+        book.recalculate()
     added = [name for name in columns.names if name not in head.names]
     tables = {part: _TableXml(archive.read(part), head, added).spliced for part in parts.tables}
     return {parts.sheet: sheet.spliced, BOOK: book.spliced} | tables
@@ -121,20 +125,25 @@ class _SheetXml(SplicedXml):
         self._from = min(self._width, *grid[head.row])  # what is left of it is not looked at
         self._row, self._column = 0, 0
         self._cells: list[tuple[int, Element]] = []
+        self._has_formula, self._formulas = False, set[int]()
         self.read(self._ended)
 
     def _ended(self, element: Element, around: str) -> None:
         match (around, element.name):
+            case ("c", "f"):
+                self._has_formula = True
             case ("row", "c"):
                 place = element.attributes.get("r")
                 own = self._column + 1 if place is None else column_index_from_string(place.rstrip("0123456789"))
                 self._column = own
                 self._cells += [(own, element)] if own >= self._from else []
+                self._formulas |= {own} if self._has_formula else set()
+                self._has_formula = False
             case ("sheetData", "row"):
                 self._row = int(element.attributes.get("r", self._row + 1))
                 if self._row in self._grid:
                     self._fill_row(element, self._grid[self._row])
-                self._cells, self._column = [], 0
+                self._cells, self._formulas, self._column = [], set(), 0
             case ("worksheet", "dimension"):
                 self.replace_tag(element, ref=_reaching(element.attributes["ref"], self._last))
             case ("worksheet", "autoFilter"):
@@ -154,6 +163,8 @@ class _SheetXml(SplicedXml):
             styled = old or heading  # a new header looks like the one before it
             style = "" if styled is None else styled.attributes.get("s", "")
             content = self._cell(f"{get_column_letter(column)}{self._row}", value, style)
+            if column in self._formulas:
+                continue  # somebody wrote it there, and the workbook may list it among its formulas
             if old is not None:
                 self.edits.append(Edit(old.start, old.stop, content))
             else:
@@ -193,7 +204,7 @@ class _SheetXml(SplicedXml):
         """Take the new columns out of a range of hidden ones, such as that of all empty columns."""
         low, high = (int(element.attributes[name]) for name in ("min", "max"))
         first = self._width + 1
-        if element.attributes.get("hidden") not in ("1", "true") or low > self._last or high < first:
+        if element.attributes.get("hidden") not in ("1", "true") or max(low, first) > min(high, self._last):
             return
         tag = self.data[element.start : element.stop]
         parts = [(low, min(high, self._width), "1"), (max(low, first), min(high, self._last), "0")]
@@ -233,6 +244,7 @@ class _BookXml(SplicedXml):
         super().__init__(data)
         self._index, self._filters = str(index), filters
         self._after = 0
+        self._calculation: list[Element] = []
         self._names: list[Element] = []
         self.read(self._ended)
         sheet, p = head.sheet.replace("'", "''"), self.prefix
@@ -241,20 +253,34 @@ class _BookXml(SplicedXml):
             refers_to = escape(f"'{sheet}'!${get_column_letter(place)}${head.row}")
             tag = f'<{p}definedName name="{_mark(name)}" localSheetId="{index}">{refers_to}</{p}definedName>'
             made += tag.encode("ascii", "xmlcharrefreplace")
-        whole = f"<{p}definedNames>".encode() + made + f"</{p}definedNames>".encode()
-        if not self._names:
-            self.edits.append(Edit(self._after, self._after, whole))
-        elif self._names[0].is_empty:
-            self.edits.append(Edit(self._names[0].start, self._names[0].stop, whole))
+        start, end = self._after, self._after
+        if self._names and not self._names[0].is_empty:
+            start = end = self.data.rindex(b"</", self._names[0].start, self._names[0].stop)
         else:
-            end = self.data.rindex(b"</", self._names[0].start, self._names[0].stop)
-            self.edits.append(Edit(end, end, made))
+            made = f"<{p}definedNames>".encode() + made + f"</{p}definedNames>".encode()
+            if self._names:
+                start, end = self._names[0].start, self._names[0].stop
+        self.edits.append(Edit(start, end, made))
+
+    def recalculate(self) -> None:
+        """Have formulas worked out when the workbook is opened: what they say of the new cells is not known before."""
+        wanted = ' fullCalcOnLoad="1"'
+        if not self._calculation:
+            place = self._names[0].stop if self._names else self._after
+            self.edits.append(Edit(place, place, f"<{self.prefix}calcPr{wanted}/>".encode()))
+        elif "fullCalcOnLoad" in self._calculation[0].attributes:
+            self.replace_tag(self._calculation[0], fullCalcOnLoad="1")
+        else:
+            place = self._calculation[0].start + len(f"<{self.prefix}calcPr")
+            self.edits.append(Edit(place, place, wanted.encode()))
 
     def _ended(self, element: Element, around: str) -> None:
         if around == "workbook" and element.name in _BEFORE_NAMES:
             self._after = element.stop
         elif around == "workbook" and element.name == "definedNames":
             self._names.append(element)
+        elif around == "workbook" and element.name == "calcPr":
+            self._calculation.append(element)
         elif element.name == "definedName" and element.attributes.get("localSheetId") == self._index:
             name = element.attributes.get("name", "")
             if name.startswith(_NAME_PREFIX):

@@ -141,7 +141,7 @@ def _rows_of_job(job: Job, path: Path) -> Iterator[PlacedRow]:
     given = job.dataset
     is_told = given.layout is not None or given.fields != FieldNames()
     rows = rows_of(path, given.format, given.delimiter, given.sheet, as_they_are=is_told)
-    return _without_columns(rows, job.filled_columns) if job.filled_columns else rows
+    return rows if job.filled_columns is None else _without_columns(rows, job.filled_columns)
 
 
 def _without_columns(rows: Iterator[PlacedRow], own: Collection[str]) -> Iterator[PlacedRow]:

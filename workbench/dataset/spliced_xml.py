@@ -83,7 +83,7 @@ class SplicedXml:
     def spliced(self) -> bytes:
         """The part with its changes."""
         pieces, place = [], 0
-        for edit in sorted(self.edits):
+        for edit in sorted(self.edits, key=lambda edit: (edit.start, edit.stop)):  # at one place, in their order
             pieces += [self.data[place : edit.start], edit.content]
             place = edit.stop
         return b"".join([*pieces, self.data[place:]])

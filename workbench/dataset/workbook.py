@@ -61,7 +61,7 @@ def sheet_head(path: Path, sheet: str | None) -> SheetHead:
     Raises:
         InputError: There is no such sheet, or several have rows, or the header has a column without a name.
     """
-    with closing(_opened(path, data_only=False)) as book:
+    with closing(_opened(path, data_only=True)) as book:
         name = _sheet_name(path, book, sheet)
         marks = {mark: str(defined.value) for mark, defined in book[name].defined_names.items()}
         with closing(_cells(book, name)) as rows:

@@ -11,6 +11,7 @@ from workbench.ledger.score_rows import AnswerScore
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.scoring.judge import PENDING, Judge
 from workbench.scoring.scorer import Scorer
+from workbench.scoring.scorers import NOTHING_TO_JUDGE_BY
 
 Kind = Literal[
     "failed", "another model", "cut off", "refused", "filtered", "empty", "taken out", "pending judgement", "not scored",
@@ -101,4 +102,5 @@ def _of_score(name: str, score: AnswerScore | None) -> Flag:
         return Flag("not scored", name)
     if score.reason == PENDING:
         return Flag("pending judgement", name)
-    return Flag("not scored", f"{name}: {score.reason}" if score.reason else name)
+    why = (score.reason or "").removeprefix(NOTHING_TO_JUDGE_BY)
+    return Flag("not scored", f"{name}: {why}" if why else name)

@@ -113,8 +113,8 @@ class Job(msgspec.Struct, frozen=True):
     """The samples of a job made in Python, in place of files."""
     part: Part = Part()
     """How much of it is asked; see `workbench.job.narrowing`."""
-    filled_columns: frozenset[str] = frozenset()
-    """Columns of the dataset that `fill` wrote: no part of its samples."""
+    filled_columns: frozenset[str] | None = None
+    """The columns of a sheet that `fill` wrote, which are no part of its samples; None where it is not filled."""
 
     @property
     def narrowed(self) -> str:

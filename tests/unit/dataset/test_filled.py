@@ -200,10 +200,21 @@ def test_a_sheet_of_another_writer_is_filled_too(tmp_path: Path) -> None:
             f"<x:worksheet xmlns:x='{space}'><x:sheetData>{row.format('text')}<x:row/>{row.format('a > b')}"
             f"{row.format('c')}</x:sheetData></x:worksheet>"
         ),
-        workbook=lambda xml: re.sub("<definedNames>.*</definedNames>", "", xml),
+        workbook=lambda xml: re.sub("<definedNames>.*</definedNames>|<calcPr[^>]*>", "", xml),
+        sheet2=lambda xml: xml.replace('<row r="1">', '<row r="1"><c r="A1"><f>1+1</f></c>'),
     )
     assert filled(path, ["answer"], ("yes",), (None,)).own == {"answer"}
     assert cells(path) == [("text", "answer"), (None, None), ("a > b", "yes"), ("c", None)]
+    calculated = parts(path)[BOOK].partition(b"</definedNames>")[2]
+    assert calculated.startswith(b'<calcPr fullCalcOnLoad="1"/>'), "a formula may be about the new cells"
+
+
+def test_a_formula_that_somebody_wrote_into_a_column_stays(tmp_path: Path) -> None:
+    path = formatted(tmp_path / "d.xlsx")
+    filled(path, ["answer", "score.x"], ("yes", 1), ("no", 0))
+    with_parts(path, sheet1=lambda xml: xml.replace('<c r="E3"><v>0</v>', '<c r="E3"><f>C2/3</f><v>0.5</v>'))
+    filled(path, ["answer", "score.x"], ("yes", 0.75), ("no", 0.75))
+    assert [row[4] for row in cells(path)] == ["score.x", 0.75, 0.5]
 
 
 GERMAN = 'id;Frage;Punkte\r\n1;"Grüße; aus ""Köln""\r\n– 5 €";1,5\r\n\r\n2;Straße;'
