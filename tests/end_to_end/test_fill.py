@@ -88,7 +88,7 @@ def test_a_sheet_is_filled_and_filled_again_without_a_request(
     found_again = bench.json("fill", "marks.xlsx", "--job", "job.toml", "--no-report")
     assert (found_again["reused"], found_again["completed"]) == (10, 0)
     assert found_again["filled"] == {
-        "file": str(sheet), "rows": 10, "filled": 10, "flagged": {}, "beyond_limit": 0, "beside": "",
+        "file": str(sheet), "rows": 10, "filled": 10, "flagged": {}, "beyond_limit": 0, "not_in_place": "",
     }  # fmt: skip
     assert rows(sheet) == found
     assert asked(platform) == 10

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from workbench.api.session import Target, connected
+from workbench.api.session import Target, connected, ledger_to_write
 from workbench.api.sheet_columns import SheetColumns
 from workbench.dataset.filled import Sheet, read_sheet, write_sheet
 from workbench.dataset.new_columns import NewColumns
@@ -18,9 +18,9 @@ from workbench.dataset.spool import Spool
 from workbench.errors import Fault, InputError
 from workbench.evaluation.row_answers import Flag, Kind, RowAnswer, row_answers
 from workbench.job.job import Job
-from workbench.ledger.queries import Reader, reading
+from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
-from workbench.planning.again import ReaskPlan, of_kind
+from workbench.planning.again import of_kind
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel, planned_models, with_cap
 from workbench.planning.sheet_job import only_model, sheet_job
@@ -42,23 +42,32 @@ class SheetRows(NamedTuple):
     """Scorers that have a target in no row."""
 
 
-class Filling(msgspec.Struct, frozen=True):
+class ToFill(NamedTuple):
+    """What somebody wants filled."""
+
+    sheet: Sheet
+    variant: str | None = None
+    """Its name, where the job has several."""
+    out: Path | None = None
+    """The file to write, in place of the sheet's own."""
+
+
+class Filling(NamedTuple):
     """A sheet that is to be filled, checked before anything is sent."""
 
+    wanted: ToFill
     job: Job
     """As its file says."""
-    variant: str | None
-    sheet: Sheet
-    content: bytes
-    """The sheet's file, as it was."""
     models: tuple[PlannedModel, ...]
     """The one that is asked."""
     identity: str
     """Of the platform."""
+    content: bytes
+    """The sheet's file, as it was."""
     rows: SheetRows
+    """The same as requests."""
     limit: int | None
     """Only so many rows are asked."""
-    out: Path | None
 
 
 class Filled(msgspec.Struct, frozen=True):
@@ -72,23 +81,13 @@ class Filled(msgspec.Struct, frozen=True):
     """The others, by why."""
     beyond_limit: int
     """Those that were not to be asked, and are left as they were."""
-    beside: str = ""
+    not_in_place: str = ""
     """Why it is not the file that was given; empty where it is, or `--out` says so."""
 
     @property
     def is_left(self) -> bool:
         """Whether there are rows that the same command asks."""
         return "changed" in self.flagged or "not asked yet" in self.flagged
-
-
-class ToFill(NamedTuple):
-    """What somebody wants filled."""
-
-    sheet: Sheet
-    variant: str | None = None
-    """Its name, where the job has several."""
-    out: Path | None = None
-    """The file to write, in place of the sheet's own."""
 
 
 async def checked(where: Target, job: Job, asked: Job, wanted: ToFill, options: RunOptions) -> Filling:
@@ -107,10 +106,9 @@ async def checked(where: Target, job: Job, asked: Job, wanted: ToFill, options: 
     async with connected(where, asked.ids) as session:
         models = only_model(planned_models(asked, session.models, session.endpoint.gateway_limit_s))
         identity = session.endpoint.identity
-    models, sheet = with_cap(models, options.max_tokens), wanted.sheet
-    content = sheet.path.read_bytes()
-    rows = _rows(sheet_job(job, sheet, wanted.variant), models, identity)
-    return Filling(job, wanted.variant, sheet, content, models, identity, rows, asked.part.limit, wanted.out)
+    models, content = with_cap(models, options.max_tokens), wanted.sheet.path.read_bytes()
+    rows = _rows(sheet_job(job, wanted.sheet, wanted.variant), models, identity, ledger_to_write(where), options)
+    return Filling(wanted, job, models, identity, content, rows, asked.part.limit)
 
 
 def write_filled(filling: Filling, ledger: Ledger, run_id: str, options: RunOptions) -> Filled:
@@ -125,11 +123,12 @@ def write_filled(filling: Filling, ledger: Ledger, run_id: str, options: RunOpti
     Raises:
         OSError: The file cannot be written.
     """
-    again = of_kind(options.again, options.max_tokens) if options.max_tokens is not None else ReaskPlan()
-    name = filling.sheet.path.name
-    with reading(ledger, frugal=True) as reader, ScratchFolder() as scratch:
+    name = filling.wanted.sheet.path.name
+    with reading(ledger, frugal=True) as reader:
         answers = row_answers(reader, run_id, filling.job.scorers, filling.rows.idle)
-        writer = _Writer(filling, answers, partial(_rows, reader=reader, again=again), scratch.path / name)
+    with ScratchFolder() as scratch:
+        rows_of = partial(_rows, models=filling.models, identity=filling.identity, ledger=ledger, options=options)
+        writer = _Writer(filling, answers, rows_of, scratch.path / name)
         for _ in range(_MOST_TRIES):
             try:
                 done = writer.as_it_is_now()
@@ -141,18 +140,14 @@ def write_filled(filling: Filling, ledger: Ledger, run_id: str, options: RunOpti
         return writer.as_it_was(f"{name} is being saved again and again")
 
 
-def _rows(
-    job: Job,
-    models: tuple[PlannedModel, ...],
-    identity: str,
-    reader: Reader | None = None,
-    again: ReaskPlan = ReaskPlan(),  # noqa: B008 - frozen
-) -> SheetRows:
+def _rows(job: Job, models: tuple[PlannedModel, ...], identity: str, ledger: Ledger, options: RunOptions) -> SheetRows:
+    """Return the rows of a job's sheet as requests."""
     with Spool() as spool:
         plan = Plan(job, models, identity, spool)
         plan.expand()
-        if reader is not None and again.max_tokens is not None:
-            plan.take_answers(reader, None, again)  # requests with a higher cap have keys of their own
+        if options.max_tokens is not None and ledger.exists:  # with a higher cap, they are other requests
+            with reading(ledger, frugal=True) as reader:
+                plan.take_answers(reader, None, of_kind(options.again, options.max_tokens))
         idle = frozenset(name for name, samples in plan.unjudged.items() if samples == plan.samples)
         keys = [plan.request_key_of(number) for number in range(len(plan))]
         return SheetRows(keys, [plan.sample(number).id for number in range(plan.samples)], idle)
@@ -169,12 +164,11 @@ class _Writer:
     """
 
     def __init__(
-        self, filling: Filling, answers: dict[str, RowAnswer], rows_of: Callable[..., SheetRows], copy: Path
+        self, filling: Filling, answers: dict[str, RowAnswer], rows_of: Callable[[Job], SheetRows], copy: Path
     ) -> None:
         self._filling, self._answers, self._rows_of, self._copy = filling, answers, rows_of, copy
         before = filling.rows
-        self._asked, self._known = set(before.keys[: filling.limit]), set(before.keys)
-        self._ids = set(before.ids)
+        self._asked, self._known, self._ids = set(before.keys[: filling.limit]), set(before.keys), set(before.ids)
 
     def as_it_is_now(self) -> Filled | None:
         """Write the file with its rows as they are now; None where it was changed while that went on.
@@ -182,7 +176,8 @@ class _Writer:
         Raises:
             InputError: It cannot be read for this job any more, or has none of the rows that were asked.
         """
-        path, out = self._filling.sheet.path, self._filling.out
+        given = self._filling.wanted
+        path = given.sheet.path
         before = path.stat()
 
         def is_current() -> bool:
@@ -192,9 +187,9 @@ class _Writer:
         sheet, rows = self._read(path.read_bytes())
         if not {*rows.keys} & (self._known | self._answers.keys()):
             raise InputError(Fault("", "it has none of the rows that were asked"))
-        why = "" if out is not None else why_not_in_place(self._filling.sheet)
-        target = out or (beside(self._filling.sheet) if why else path)
-        return self._put(sheet, rows, target, partial(put, mode=before.st_mode, is_current=is_current), why)
+        why = "" if given.out is not None else why_not_in_place(given.sheet)
+        target = given.out or (beside(given.sheet) if why else path)
+        return self._written(sheet, rows, partial(put, target, mode=before.st_mode, is_current=is_current), why, target)
 
     def as_it_was(self, why: str) -> Filled:
         """Write the rows as they were when the run began to a file beside it.
@@ -202,34 +197,40 @@ class _Writer:
         Args:
             why: It is not the file itself.
         """
+        given = self._filling.wanted
         sheet, rows = self._read(self._filling.content)
-        target = self._filling.out or beside(self._filling.sheet)
-        done = self._put(sheet, rows, target, partial(put, mode=_PRIVATE, is_current=lambda: True), why)
+        target = given.out or beside(given.sheet)
+        done = self._written(sheet, rows, partial(put, target, mode=_PRIVATE, is_current=lambda: True), why, target)
         if done is None:
             raise FileNotFoundError(str(target))
         return done
 
     def _read(self, content: bytes) -> tuple[Sheet, SheetRows]:
         self._copy.write_bytes(content)
-        sheet, of = read_sheet(self._copy, self._filling.sheet.name), self._filling
-        return sheet, self._rows_of(sheet_job(of.job, sheet, of.variant), of.models, of.identity)
+        sheet = read_sheet(self._copy, self._filling.wanted.sheet.name)
+        return sheet, self._rows_of(sheet_job(self._filling.job, sheet, self._filling.wanted.variant))
 
-    def _put(self, sheet: Sheet, rows: SheetRows, target: Path, put: Callable[..., bool], why: str) -> Filled | None:
+    def _written(
+        self, sheet: Sheet, rows: SheetRows, place: Callable[..., bool], why: str, target: Path
+    ) -> Filled | None:
+        """Write a sheet, and return what it holds then; None where it is not current any more."""
         found = [self._of_row(key, name) for key, name in zip(rows.keys, rows.ids, strict=True)]
         columns = SheetColumns(sheet, self._filling.job.scorers, [one for one in found if one is not None])
         lines = [columns.row(one or _NOT_ASKED) for one in found]
-        # what an earlier `fill` wrote and this one does not would be of other answers: a table loses it, a workbook its cells
-        stale = [name for name in sheet.header if name in sheet.own - {*columns.names} and sheet.is_workbook]
-        is_there = columns.names[-1] in sheet.own
+        is_kept = [one is None and columns.names[-1] in sheet.own for one in found]
+        # what an earlier `fill` wrote and this one does not would be of other answers: it is emptied, or goes where it can
+        stale = [name for name in sheet.header if name in sheet.own and name not in columns.names]
+        stale = stale if sheet.is_workbook or any(is_kept) else []
+        emptied = (None,) * len(stale)
         new = NewColumns(
-            (*columns.names, *stale),
+            (*columns.names[:-1], *stale, columns.names[-1]),
             [
-                None if one is None and is_there else (*line.cells, *(None for _ in stale))
-                for one, line in zip(found, lines, strict=True)
+                None if kept else (*line.cells[:-1], *emptied, line.cells[-1])
+                for kept, line in zip(is_kept, lines, strict=True)
             ],
             sheet.own,
         )
-        if not put(target, partial(write_sheet, sheet, new)):
+        if not place(write=partial(write_sheet, sheet, new)):
             return None
         kinds = [line.kind for one, line in zip(found, lines, strict=True) if one is not None]
         flagged = Counter(kind for kind in kinds if kind is not None)
@@ -243,8 +244,8 @@ class _Writer:
             return _NOT_ASKED
         if key in self._known:
             return None
-        sheet = self._filling.sheet
-        if self._filling.job.dataset.fields.id is None and "id" not in sheet.columns:
+        columns = self._filling.wanted.sheet.columns
+        if self._filling.job.dataset.fields.id is None and "id" not in columns:
             return RowAnswer(flags=(Flag("changed", "changed or added since the run began"),))
         what = "changed since it was asked" if sample_id in self._ids else "added since the run began"
         return RowAnswer(flags=(Flag("changed", what),))

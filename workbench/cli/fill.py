@@ -22,7 +22,7 @@ from workbench.dataset.filled import read_sheet
 from workbench.dataset.placing import check_target
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.job.job import Job, Part, load_job
-from workbench.planning.sheet_job import left_out, sheet_job
+from workbench.planning.sheet_job import left_out, sheet_job, tagged
 from workbench.running.options import RunOptions
 from workbench.wording.filling import beside_text, filled_text
 
@@ -60,7 +60,7 @@ def fill(file: Path, job_path: Path, sheet: str | None, variant: str | None, out
     found = msgspec.structs.replace(read_sheet(file, sheet), path=Path(os.path.realpath(file)))
     wanted = ToFill(found, variant, None if out is None else Path(os.path.realpath(out)))
     check_target(found, wanted.out)
-    asked = options.narrowed_by(given, sheet_job(job, found, variant), part)
+    asked = tagged(options.narrowed_by(given, sheet_job(job, found, variant), part), found, wanted.out)
     filling = anyio.run(checked, where, job, asked, wanted, chosen)
     for note in left_out(job, found):
         say(f"note: {note}")
@@ -103,6 +103,6 @@ def _filled(where: Target, asked: Job, filling: Filling, chosen: RunOptions, giv
 
 def _print_filled(where: Target, filling: Filling, done: Filled) -> None:
     file = os.path.relpath(done.file, where.folder)
-    if done.beside:
-        say(f"note: {beside_text(filling.sheet.path.name, file, done.beside)}")
+    if done.not_in_place:
+        say(f"note: {beside_text(filling.wanted.sheet.path.name, file, done.not_in_place)}")
     echo(filled_text(file, done.rows, done.filled, done.flagged, done.beyond_limit))

@@ -87,7 +87,7 @@ def write_workbook(path: Path, head: SheetHead, columns: NewColumns, target: IO[
             for info in archive.infolist():
                 content = changed.get(info.filename)
                 written.writestr(copy.copy(info), archive.read(info) if content is None else content)
-    except (zipfile.BadZipFile, zlib.error, LookupError, ElementTree.ParseError, expat.ExpatError) as error:
+    except (zipfile.BadZipFile, zlib.error, LookupError, ValueError, ElementTree.ParseError, expat.ExpatError) as error:
         raise InputError(Fault(str(path), f"not a readable workbook: {error}", "save it again as .xlsx")) from error
 
 

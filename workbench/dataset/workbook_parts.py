@@ -29,10 +29,8 @@ def parts_of(archive: zipfile.ZipFile, sheet: str) -> Parts:
         LookupError: The archive has no such sheet.
     """
     sheets = ElementTree.fromstring(archive.read(BOOK)).findall(f"{_MAIN}sheets/{_MAIN}sheet")
-    number, relation = next(
-        (number, one.get(_RELATION)) for number, one in enumerate(sheets) if one.get("name") == sheet
-    )
-    part = next(target for name, _, target in _relations(archive, BOOK) if name == relation)
+    number, relation = {one.get("name"): (n, one.get(_RELATION)) for n, one in enumerate(sheets)}[sheet]
+    part = {name: target for name, _, target in _relations(archive, BOOK)}[relation or ""]
     tables = [target for _, kind, target in _relations(archive, part) if kind.endswith("/table")]
     return Parts(part, number, tables)
 

@@ -1,12 +1,13 @@
 """A job whose dataset is a spreadsheet that somebody wants filled."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
 from workbench.dataset.filled import Sheet
 from workbench.display.text import words
-from workbench.endings import FILLED, FILLED_SHEET
+from workbench.endings import FILLED, FILLED_SHEET, FILLED_TO
 from workbench.errors import Fault, InputError, nearest
 from workbench.job.file import DatasetTable, FieldNames
 from workbench.job.job import Job, Variant
@@ -32,7 +33,6 @@ def sheet_job(job: Job, sheet: Sheet, variant: str | None = None) -> Job:
     run = msgspec.structs.replace(job.run, epochs=1, reduce="mean", reuse="always")
     if run.on_fallback == "fail":  # the row says it
         run = msgspec.structs.replace(run, on_fallback="exclude")
-    tags = job.tags | {FILLED: sheet.path.name} | ({} if sheet.name is None else {FILLED_SHEET: sheet.name})
     made = msgspec.structs.replace(
         job,
         dataset=_dataset(job.dataset, sheet),
@@ -42,9 +42,22 @@ def sheet_job(job: Job, sheet: Sheet, variant: str | None = None) -> Job:
         run=run,
         gates=None,
         schedule=None,
-        tags=tags,
     )
     return allowing(made, ("no_targets",))  # then a row has an answer and no score
+
+
+def tagged(job: Job, sheet: Sheet, out: Path | None) -> Job:
+    """Return a job whose run says which sheet it fills, and where to.
+
+    Args:
+        job: Whose dataset is the sheet.
+        sheet: That is filled.
+        out: The file to write, in place of the sheet's own.
+    """
+    tags = {FILLED: sheet.path.name, FILLED_SHEET: sheet.name, FILLED_TO: None if out is None else str(out)}
+    return msgspec.structs.replace(
+        job, tags=job.tags | {name: value for name, value in tags.items() if value is not None}
+    )
 
 
 def left_out(job: Job, sheet: Sheet) -> list[str]:

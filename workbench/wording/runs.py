@@ -10,6 +10,7 @@ from workbench.endings import (
     BASE_GENERATION,
     FILLED,
     FILLED_SHEET,
+    FILLED_TO,
     JUDGED_RUN,
     MADE_IN_PYTHON,
     TO_JUDGE,
@@ -319,6 +320,7 @@ def resume_text(run: Provenance, ledger: str) -> str:
     if FILLED in run.tags:
         options = [
             ("--sheet", run.tags.get(FILLED_SHEET)),
+            ("--out", run.tags.get(FILLED_TO)),
             ("--variant", next(iter(run.variants or ()), None)),
             ("--resume", own),
         ]

@@ -115,10 +115,10 @@ def test_the_run_of_a_judge_is_continued_by_scoring_again() -> None:
 
 def test_a_run_that_fills_a_sheet_is_continued_by_filling_it() -> None:
     part = msgspec.json.encode(Part(2, ("m",))).decode()
-    filled = began(
-        tags={"filled": "a.xlsx", "filled_sheet": "One"}, dataset_paths="/my/a.xlsx", part=part, variants=["v"]
-    )
-    words = ["--sheet", "One", "--variant", "v", "--model", "m", "--limit", "2", "--local", "--ledger", "/l.duckdb"]
+    tags = {"filled": "a.xlsx", "filled_sheet": "One", "filled_to": "/my/b.xlsx"}
+    filled = began(tags=tags, dataset_paths="/my/a.xlsx", part=part, variants=["v"])
+    words = ["--sheet", "One", "--out", "/my/b.xlsx", "--variant", "v", "--model", "m", "--limit", "2"]
+    words += ["--local", "--ledger", "/l.duckdb"]
     found = resume_text(filled, "/l.duckdb")
     assert shlex.split(found) == ["workbench", "fill", *words, "--job", "/my jobs/sums.toml", "/my/a.xlsx"]
 
