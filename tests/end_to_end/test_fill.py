@@ -256,6 +256,8 @@ WRONG: list[tuple[list[str], str]] = [
     (["marks.xlsx", "--job", "job.toml", "--out", "x.csv"], "--out: x.csv has the format of marks.xlsx (name it x.xlsx)"),
     (["other.xlsx", "--job", "job.toml"], "dataset.fields.input: FOLDER/other.xlsx: sheet 'Sheet', row 2: no column 'question'; the columns are: "
      "id, questoin, mark (did you mean 'questoin'?)"),
+    (["marks.xlsx", "--job", "prompt.toml"],
+     "prompt.toml:8: prompt.template: marks.xlsx: sample 'r0': 'inptu' is undefined (did you mean 'input'?)"),
     (["d.jsonl", "--job", "job.toml"], "d.jsonl: expected a spreadsheet (.xlsx, CSV or TSV), found jsonl"),
     (["d.csv.gz", "--job", "job.toml"], "d.csv.gz: a compressed table has no cells to write to (decompress it first)"),
     (["d.csv", "--job", "job.toml", "--sheet", "A"], "--sheet: names a sheet of a workbook, and d.csv is csv (leave it out)"),
@@ -269,6 +271,7 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
     bench: Workbench, sheet: Path, platform: ThreadedServer, words: list[str], said: str
 ) -> None:
     bench.write("two.toml", job("sim/instant", "sim/prose"))
+    bench.write("prompt.toml", job(more='[prompt]\ntemplate = "{{ inptu }}"'))
     workbook(bench.folder / "other.xlsx", questions(1), ("id", "questoin", "mark"))
     bench.write("d.jsonl", json.dumps({"question": "x"}) + "\n")
     bench.write("d.csv", "question,mark\nx,1\n")
@@ -386,3 +389,18 @@ def test_a_sheet_whose_filling_is_killed_twice_is_paid_once(tmp_path: Path) -> N
         paid = Counter(body for (body,) in bench.rows("SELECT request_key FROM attempts WHERE accepted"))
         assert (len(paid), set(paid.values())) == (300, {1})
         assert asked(server) <= 300 + in_flight, "only what was in flight at a kill is asked twice"
+
+
+def test_what_another_job_scored_is_not_left_beside_new_answers(bench: Workbench) -> None:
+    bench.write("job.toml", job())
+    path = bench.write(
+        "d.csv", "id,question,mark\n" + "".join(f"{i},{text},{mark}\n" for i, text, mark in questions(2))
+    )
+    bench("fill", "d.csv", "--job", "job.toml", "--no-report")
+    bench.write("other.toml", job().replace("max_tokens = 64", "max_tokens = 65").replace('"numeric"', '"includes"'))
+    bench("fill", "d.csv", "--job", "other.toml", "--no-report", "--limit", "1")
+    asked_again, left = csv.DictReader(io.StringIO(path.read_text()))
+    assert list(left) == ["id", "question", "mark", "answer", "score.includes", "score.numeric", "flag (workbench)"]
+    assert (asked_again["score.includes"], asked_again["score.numeric"], left["score.numeric"]) == ("1", "", "1")
+    bench("fill", "d.csv", "--job", "other.toml", "--no-report")
+    assert "score.numeric" not in path.read_text()

@@ -106,9 +106,20 @@ async def checked(where: Target, job: Job, asked: Job, wanted: ToFill, options: 
     async with connected(where, asked.ids) as session:
         models = only_model(planned_models(asked, session.models, session.endpoint.gateway_limit_s))
         identity = session.endpoint.identity
-    models, content = with_cap(models, options.max_tokens), wanted.sheet.path.read_bytes()
-    rows = _rows(sheet_job(job, wanted.sheet, wanted.variant), models, identity, ledger_to_write(where), options)
+    models, path = with_cap(models, options.max_tokens), wanted.sheet.path
+    content = path.read_bytes()
+    try:
+        rows = _rows(sheet_job(job, wanted.sheet, wanted.variant), models, identity, ledger_to_write(where), options)
+    except InputError as error:  # of a prompt, for one: it knows its rows as samples
+        raise InputError(*(_naming(path, fault) for fault in error.faults)) from error
     return Filling(wanted, job, models, identity, content, rows, asked.part.limit)
+
+
+def _naming(path: Path, fault: Fault) -> Fault:
+    """Return a fault that names the file."""
+    if str(path) in str(fault):
+        return fault
+    return Fault(fault.where, f"{path.name}: {fault.problem}", fault.hint)
 
 
 def write_filled(filling: Filling, ledger: Ledger, run_id: str, options: RunOptions) -> Filled:

@@ -60,7 +60,7 @@ def fill(file: Path, job_path: Path, sheet: str | None, variant: str | None, out
     found = msgspec.structs.replace(read_sheet(file, sheet), path=Path(os.path.realpath(file)))
     wanted = ToFill(found, variant, None if out is None else Path(os.path.realpath(out)))
     check_target(found, wanted.out)
-    asked = tagged(options.narrowed_by(given, sheet_job(job, found, variant), part), found, wanted.out)
+    asked = tagged(options.narrowed_by(given, sheet_job(job, found, variant), part), found.path, sheet, wanted.out)
     filling = anyio.run(checked, where, job, asked, wanted, chosen)
     for note in left_out(job, found):
         say(f"note: {note}")

@@ -46,15 +46,16 @@ def sheet_job(job: Job, sheet: Sheet, variant: str | None = None) -> Job:
     return allowing(made, ("no_targets",))  # then a row has an answer and no score
 
 
-def tagged(job: Job, sheet: Sheet, out: Path | None) -> Job:
-    """Return a job whose run says which sheet it fills, and where to.
+def tagged(job: Job, path: Path, sheet: str | None, out: Path | None) -> Job:
+    """Return a job whose run says which file it fills, and where to.
 
     Args:
-        job: Whose dataset is the sheet.
-        sheet: That is filled.
-        out: The file to write, in place of the sheet's own.
+        job: Whose dataset is the file.
+        path: Of the file.
+        sheet: Of a workbook, where it is named.
+        out: The file to write in its place.
     """
-    tags = {FILLED: sheet.path.name, FILLED_SHEET: sheet.name, FILLED_TO: None if out is None else str(out)}
+    tags = {FILLED: path.name, FILLED_SHEET: sheet, FILLED_TO: None if out is None else str(out)}
     return msgspec.structs.replace(
         job, tags=job.tags | {name: value for name, value in tags.items() if value is not None}
     )

@@ -18,6 +18,7 @@ from workbench.dataset.filled import Sheet, read_sheet, write_sheet
 from workbench.dataset.filled_table import FLAG
 from workbench.dataset.filled_workbook import MOST_CELL_CHARS
 from workbench.dataset.new_columns import Cell, NewColumns, named
+from workbench.dataset.placing import why_not_in_place
 from workbench.dataset.samples import rows_of
 
 SHEET, BOOK = "xl/worksheets/sheet1.xml", "xl/workbook.xml"
@@ -177,6 +178,14 @@ def test_a_table_takes_the_new_columns_in(tmp_path: Path) -> None:
         (table,) = openpyxl.load_workbook(path).worksheets[0].tables.values()
         assert (table.ref, table.autoFilter.ref, table.tableColumns[-1].id) == ("A1:D3", "A1:D3", 4)
         assert table.column_names == ["id", "text", "answer", "flag"]
+
+
+def test_a_signed_workbook_is_not_changed(tmp_path: Path) -> None:
+    path = formatted(tmp_path / "d.xlsx")
+    assert why_not_in_place(read_sheet(path, None)) == ""
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("_xmlsignatures/origin.sigs", b"")
+    assert why_not_in_place(read_sheet(path, None)) == "d.xlsx has a digital signature, which a change would break"
 
 
 def test_hidden_empty_columns_do_not_hide_the_answers(tmp_path: Path) -> None:
