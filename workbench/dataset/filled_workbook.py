@@ -32,6 +32,7 @@ _MOST_EXACT = 10**15
 """A larger whole number would lose its last digits in a cell."""
 _BROKEN_NAME = "#REF!"
 _SPANS = re.compile(rb"\sspans=(?:\"[^\"]*\"|'[^']*')")
+_WIDTH = re.compile(rb"\s(?:width|customWidth)=(?:\"[^\"]*\"|'[^']*')")
 _NOT_IN_A_CELL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _SPELT = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 """How Excel spells a character that XML cannot hold; a text that has it already would be read as that character."""
@@ -207,9 +208,13 @@ class _SheetXml(SplicedXml):
         if element.attributes.get("hidden") not in ("1", "true") or max(low, first) > min(high, self._last):
             return
         tag = self.data[element.start : element.stop]
-        parts = [(low, min(high, self._width), "1"), (max(low, first), min(high, self._last), "0")]
-        parts.append((max(low, self._last + 1), high, "1"))
-        kept = [retagged(tag, min=str(a), max=str(b), hidden=hides) for a, b, hides in parts if a <= b]
+        shown = retagged(_WIDTH.sub(b"", tag), hidden="0")  # the width of a hidden column may be 0
+        parts = [
+            (tag, low, min(high, self._width)),
+            (shown, max(low, first), min(high, self._last)),
+            (tag, max(low, self._last + 1), high),
+        ]
+        kept = [retagged(part, min=str(begin), max=str(end)) for part, begin, end in parts if begin <= end]
         self.edits.append(Edit(element.start, element.stop, b"".join(kept)))
 
 
