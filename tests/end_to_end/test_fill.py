@@ -253,7 +253,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["marks.xlsx", "--job", "two.toml"], "--model: a row has one answer, and the job asks several models (name one: sim/instant, sim/prose)"),
     (["marks.xlsx", "--job", "job.toml", "--variant", "x"], "--variant: 'x' is not one of the job's variants (it has no variants)"),
     (["marks.xlsx", "--job", "job.toml", "--out", "none/x.xlsx"], "--out: there is no folder "),
-    (["marks.xlsx", "--job", "job.toml", "--out", "x.csv"], "--out: x.csv has the format of marks.xlsx (name it x.xlsx)"),
+    (["marks.xlsx", "--job", "job.toml", "--out", "x.csv"], "--out: x.csv would be in another format than marks.xlsx, which is kept (name it x.xlsx)"),
     (["other.xlsx", "--job", "job.toml"], "dataset.fields.input: FOLDER/other.xlsx: sheet 'Sheet', row 2: no column 'question'; the columns are: "
      "id, questoin, mark (did you mean 'questoin'?)"),
     (["marks.xlsx", "--job", "prompt.toml"],

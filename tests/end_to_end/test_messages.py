@@ -23,7 +23,7 @@ from tests import messages
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.end_to_end.test_wrong_input import CASES as WRONG_INPUT
-from tests.end_to_end.test_wrong_input import Change, data, job_with, request, tool
+from tests.end_to_end.test_wrong_input import Change, data, job_with, prompt, request, tool
 from tests.unit.test_words import STUMBLED_OVER
 from workbench.ledger.store import Ledger
 
@@ -115,6 +115,10 @@ def sheets(**tables: list[list[Any]]) -> Change:
         book.save(bench.folder / "d.xlsx")
 
     return change
+
+
+def packed_table(bench: Workbench) -> None:
+    (bench.folder / "d.csv.gz").write_bytes(gzip.compress(b"input\na\n"))
 
 
 def broken_workbook(bench: Workbench) -> None:
@@ -213,6 +217,21 @@ CASES: list[tuple[str, str, Change]] = [
     ("index that is none", "datasets show d.csv", files(d_csv=",target\nWhat is it?,b\n")),
     ("cell beyond the header", "datasets show d.xlsx", sheets(One=[["input"], ["a", "b"]])),
     ("broken workbook", "datasets show d.xlsx", broken_workbook),
+    ("sheet of no workbook", "datasets show d.csv --sheet One", files(d_csv="input\na\n")),
+    ("no sheet to fill", "fill mraks.csv --job job.toml", files(marks_csv="input\na\n")),
+    ("folder to fill", "fill . --job job.toml", nothing),
+    ("fill of a dataset that is no sheet", "fill sums.jsonl --job job.toml", nothing),
+    ("fill of a compressed table", "fill d.csv.gz --job job.toml", packed_table),
+    ("sheet without a column", "fill d.csv --job job.toml", then(files(d_csv="inptu\na\n"), job_with("[request]", 'fields = { input = "input" }\n[request]'))),
+    ("sheet without a variable", "fill d.csv --job job.toml", then(files(d_csv="text\na\n"), prompt("{{ txt }}"))),
+    ("fill by several models", "fill d.csv --job job.toml", then(files(d_csv="input\na\n"), job_with('["sim/instant"]', '["sim/instant", "sim/prose"]'))),
+    ("fill by a variant that is none", "fill d.csv --job job.toml --variant b", files(d_csv="input\na\n")),
+    ("fill by several variants", "fill d.csv --job job.toml",
+     then(files(d_csv="input\na\n"), job_with("[request]", '[[variants]]\nname = "a"\n[[variants]]\nname = "b"\nseed = 2\n[request]'))),
+    ("fill to another format", "fill d.csv --job job.toml --out x.xlsx", files(d_csv="input\na\n")),
+    ("fill to a folder", "fill d.csv --job job.toml --out .", files(d_csv="input\na\n")),
+    ("fill to no folder", "fill d.csv --job job.toml --out none/d.csv", files(d_csv="input\na\n")),
+    ("fill to a folder of the kernel", "fill d.csv --job job.toml --out /proc/d.csv", files(d_csv="input\na\n")),
     ("cut workbook", "datasets show d.xlsx", lambda bench: (bench.folder / "d.xlsx").write_bytes(b"PK\x03\x04\x14")),
     ("due and narrowed", "run job.toml --occasion due --limit 1", run(NIGHTLY)),
     ("occasion that is no time", "run job.toml --occasion someday", run(NIGHTLY)),
@@ -571,6 +590,7 @@ NOT_HERE = {
     "ledger/ingest.py: stage": "a damaged journal",
     "ledger/ingest.py: _ingest_lines": "a journal of a newer version",
     "errors.py: internal_error": "a fault of ours",
+    "api/filling.py: as_it_is_now": "a sheet that is another one by the end, which test_fill.py makes",
     "ledger/address.py: team_room": "the packages of a team's ledger are not installed",
     "ledger/queries.py: _explained": "a damaged ledger",
     "team/lake.py: _lost_connection": "tests/team cuts connections",

@@ -29,7 +29,7 @@ def check_target(sheet: Sheet, out: Path | None) -> None:
     if target.is_dir():
         raise InputError(Fault(where, f"{target} is a folder", "name a file"))
     if target.suffix.lower() != sheet.path.suffix.lower():
-        problem = f"{target.name} has the format of {sheet.path.name}"
+        problem = f"{target.name} would be in another format than {sheet.path.name}, which is kept"
         raise InputError(Fault(where, problem, f"name it {target.with_suffix(sheet.path.suffix).name}"))
     if not target.parent.is_dir():
         raise InputError(no_folder(where, target.parent))
