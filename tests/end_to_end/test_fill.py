@@ -262,6 +262,8 @@ WRONG: list[tuple[list[str], str]] = [
     (["d.csv.gz", "--job", "job.toml"], "d.csv.gz: a compressed table has no cells to write to (decompress it first)"),
     (["d.csv", "--job", "job.toml", "--sheet", "A"], "--sheet: names a sheet of a workbook, and d.csv is csv (leave it out)"),
     (["locked.xlsx", "--job", "job.toml"], "locked.xlsx: an old Excel workbook (.xls), or one with a password"),
+    (["broken.csv", "--job", "job.toml"], "broken.csv:1 or soon after: byte 0xff is not UTF-8"),
+    (["ragged.csv", "--job", "job.toml"], "ragged.csv:3: 1 cells where the header has 2"),
     ([".", "--job", "job.toml"], ".: is a folder"),
 ]  # fmt: skip
 
@@ -276,6 +278,8 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
     bench.write("d.jsonl", json.dumps({"question": "x"}) + "\n")
     bench.write("d.csv", "question,mark\nx,1\n")
     (bench.folder / "d.csv.gz").write_bytes(gzip.compress(b"question,mark\nx,1\n"))
+    (bench.folder / "broken.csv").write_bytes(b"question,mark\nx,1\n\xff,2\n")
+    bench.write("ragged.csv", "question,mark\nx,1\ny\n")
     (bench.folder / "locked.xlsx").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00")
     before = {path.name: path.read_bytes() for path in bench.folder.iterdir() if path.is_file()}
     done = bench("fill", *words, "--no-report", code=2)
@@ -404,3 +408,15 @@ def test_what_another_job_scored_is_not_left_beside_new_answers(bench: Workbench
     assert (asked_again["score.includes"], asked_again["score.numeric"], left["score.numeric"]) == ("1", "", "1")
     bench("fill", "d.csv", "--job", "other.toml", "--no-report")
     assert "score.numeric" not in path.read_text()
+
+
+def test_rows_that_were_cut_off_are_asked_again_with_a_higher_cap(
+    bench: Workbench, sheet: Path, platform: ThreadedServer
+) -> None:
+    bench.write("job.toml", job("Abacus Large [careful]").replace("max_tokens = 64", "max_tokens = 2"))
+    fill = ("fill", "marks.xlsx", "--job", "job.toml", "--no-report")
+    bench(*fill)
+    again = bench(*fill, "--again", "truncated", "--max-tokens", "3")
+    assert {row["flag"] for row in rows(sheet)} == {"cut off"}, "and not changed, though they are other requests"
+    assert last_line(again) == "filled: marks.xlsx, 0 of 10 rows; 10 flagged (10 cut off)"
+    assert asked(platform) == 20

@@ -10,7 +10,7 @@ from workbench.dataset.files import Format, delimiter_of, encoding_of, format_of
 from workbench.dataset.filled_table import FLAG, fitted_to_a_table, header_of, write_table
 from workbench.dataset.filled_table import marked_columns as marked_in_a_table
 from workbench.dataset.new_columns import NewColumns
-from workbench.dataset.table_rows import checked_header
+from workbench.dataset.table_rows import delimited_rows
 from workbench.errors import Fault, InputError, nearest_file
 
 
@@ -62,7 +62,7 @@ def read_sheet(path: Path, name: str | None) -> Sheet:
         name: Of a workbook's sheet; None is the only one that has anything.
 
     Raises:
-        InputError: There is no such file or sheet, it is not a spreadsheet, or its header has a column without a name.
+        InputError: There is no such file or sheet, it is not a spreadsheet, or a row of a table is broken.
     """
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "there is no such file"
@@ -81,8 +81,9 @@ def read_sheet(path: Path, name: str | None) -> Sheet:
     if is_compressed(path):
         raise InputError(Fault(str(path), "a compressed table has no cells to write to", "decompress it first"))
     delimiter = "\t" if found == "tsv" else delimiter_of(path)
+    for _ in delimited_rows(path, delimiter):
+        pass  # whatever is wrong with a row is found before anything is sent, and named
     header = header_of(path, delimiter)
-    checked_header(header, f"{path}:1")
     return Sheet(path, found, None, delimiter, encoding_of(path), tuple(header), frozenset(marked_in_a_table(header)))
 
 

@@ -16,7 +16,6 @@ FLAG = "flag (workbench)"
 """The last of the columns that `fill` writes: a table has no other place for a mark."""
 _FIRST = re.compile(r"answer(?: \(workbench(?: \d+)?\))?")
 _BETWEEN = re.compile(r"(?:answer|score|reason)\..*", re.DOTALL)
-_LINE_END = re.compile(r"(?:\r\n|\n|\r)?\Z")
 
 
 def marked_columns(header: list[str]) -> list[str]:
@@ -65,8 +64,8 @@ def write_table(path: Path, delimiter: str, columns: NewColumns, target: IO[byte
 
 def _filled(record: str, delimiter: str, header: list[str], columns: NewColumns, cells: Sequence[Cell] | None) -> str:
     """Return the text of a record with its new cells; None leaves those that it has."""
-    end = _LINE_END.search(record)
-    body, line_end = (record, "") if end is None else (record[: end.start()], end.group())
+    body = record.rstrip("\r\n")
+    line_end = record[len(body) :]
     there = [body[start:stop] for start, stop in _spans(body, delimiter)]
     by_name = dict(zip(header, there, strict=True))
     if cells is None:
