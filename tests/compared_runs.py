@@ -40,7 +40,7 @@ def record(
     apart: Mapping[tuple[str, int], str] = more.pop("served_by", {})
     outcomes: Mapping[tuple[str, int], Outcome] = more.pop("outcomes", {})
     reasons: Mapping[tuple[str, int], str] = more.pop("reasons", {})
-    targets: Sequence[str] = more.pop("targets", ())
+    targets: Sequence[Any] = more.pop("targets", ())
     writer = JournalWriter(bench.ledger.journal_folder)
     at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))
     writer.append(started(run_id, sum(map(len, values.values())), recorded_at=at, **more))

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import msgspec
 import pytest
 
 from tests.compared_runs import record
@@ -15,8 +14,6 @@ from tests.unit.ledger.ledger_rows import STARTED_AT
 from workbench.api.frames import Frames
 from workbench.ledger.entries import ReferenceScored
 from workbench.ledger.journal import JournalWriter
-from workbench.outcomes import Outcome
-from workbench.stats.agreement import agreement
 
 GRADES = (0, 1, 3, 4, 4.5, 4.5, 4.5, 5, 5)
 MODELS = ("Abacus Large [careful]", "Abacus Mini [fast]")
@@ -64,53 +61,6 @@ def test_the_constant_stands_beside_the_models(graded: Workbench) -> None:
     assert frame[frame["reference"] == "people"]["value"].mean() == found["people"]["interval"]["mean"]
     (page,) = (graded.folder / "reports" / "local").glob("2*.html")
     assert "constant “4.5”" in page.read_text("utf-8")
-
-
-def test_numbers_agree_with_the_targets_beyond_chance(graded: Workbench) -> None:
-    shown = graded.json("show", "--ledger", "local.duckdb")["agreement"]
-    rows = [json.loads(line) for line in (graded.folder / "essays.jsonl").read_text().splitlines()]
-    by_name = {side["name"]: side for side in shown["sides"]}
-    assert set(by_name) == {*MODELS, "second"}
-    people = by_name["second"]["found"]
-    expected = agreement([float(row["second"]) for row in rows], [float(row["target"]) for row in rows])
-    assert people["weighted_kappa"] == pytest.approx(msgspec.to_builtins(expected.weighted_kappa))
-    assert people["n"] == by_name["second"]["asked"] == 40
-    assert "agreement with the targets" in graded("show", "--ledger", "local.duckdb").stdout
-    (page,) = (graded.folder / "reports" / "local").glob("2*.html")
-    assert "Agreement with the targets" in page.read_text("utf-8")
-
-
-def test_numbers_that_are_left_out_do_not_help(bench: Workbench) -> None:
-    """A model that gives a number where the essay is easy, or has another answer for it, does not lead."""
-    targets = [str(number % 5) for number in range(40)]
-    off_by_one = [str((number + (number % 4 == 0)) % 5) for number in range(40)]
-    failed = {("few", number): Outcome.RATE_LIMITED for number in range(12, 24)}
-    record(
-        bench,
-        "r1",
-        {name: [1.0] * 40 for name in ("few", "many", "routed")},
-        config='{"name":"numeric"}',
-        targets=targets,
-        extracted=lambda model, sample: (
-            off_by_one[sample] if model == "many" else targets[sample] if sample < 24 or model == "routed" else None
-        ),
-        served_by={("routed", number): "another" for number in range(30)},
-        outcomes=failed,
-    )
-    sides = bench.json("show", "r1")["agreement"]["sides"]
-    assert [(side["name"], side["found"]["n"], side["asked"], side["is_ranked"]) for side in sides] == [
-        ("many", 40, 40, True),
-        ("few", 12, 40, False),
-        ("routed", 10, 40, False),
-    ]
-    assert "12 of 40, not ranked" in bench("show", "r1").stdout
-
-
-def test_targets_that_are_no_scale_have_no_agreement(bench: Workbench) -> None:
-    bench.write("rows.jsonl", "".join(json.dumps({"input": f"{n}?", "target": 7 * n}) + "\n" for n in range(20)))
-    bench.write("job.toml", job(MODELS[1], dataset="rows.jsonl"))
-    bench("run", "job.toml", "--local", "--no-report")
-    assert bench.json("show", "--ledger", "local.duckdb")["agreement"] is None
 
 
 def test_the_constant_is_named_before_anything_is_spent(bench: Workbench) -> None:

@@ -13,7 +13,7 @@ from workbench.evaluation.attention import fallbacks, suspected
 from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.sides import Coverage, least_answered
 from workbench.ledger.run_rows import RunScore
-from workbench.wording.agreements import AGREEMENT, agreement_row
+from workbench.wording.agreements import CLASSES, agreement_table
 from workbench.wording.comparisons import not_ranked_words
 from workbench.wording.differences import corrected_text
 from workbench.wording.references import reference_name
@@ -37,10 +37,18 @@ def print_findings(found: RunFigures) -> None:
         _print_scores(found)
 
 
-def print_agreement(found: RunAgreement) -> None:
-    """Print how far the numbers in answers agree with the targets."""
-    echo(f"agreement with the targets, by the numbers that “{found.scorer}” read:")
-    print_table([agreement_row(one) for one in found.sides], AGREEMENT, spare=("spearman", "pearson"))
+def print_agreement(found: RunAgreement, *, by_class: bool = False) -> None:
+    """Print how far the numbers or labels in answers agree with the targets; of labels class by class where that is wanted."""
+    shown = agreement_table(found)
+    echo(f"{shown.title}:")
+    print_table(shown.rows, shown.columns, spare=("spearman", "pearson", "bias", "absolute_error", "macro_f1"))
+    for note in shown.notes:
+        echo(note)
+    for one in shown.classes if by_class else ():
+        echo(f"\n{one.title}, class by class:")
+        print_table(one.rows, CLASSES)
+        echo("\nanswers by target (rows) and by the label that was given (columns):")
+        print_table(one.given, one.confusion)
     echo()
 
 

@@ -18,6 +18,7 @@ from workbench.cli.run_screen import print_agreement, print_findings
 from workbench.display.columns import column, columns
 from workbench.display.text import count
 from workbench.endings import RunStatus
+from workbench.evaluation.agreements import RunAgreement
 from workbench.evaluation.alarms import open_alarms
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now
 from workbench.evaluation.references import reference_objects
@@ -29,6 +30,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import RunId
 from workbench.ledger.run_rows import RunGate, SuspectSample
 from workbench.running.machines import machines_of
+from workbench.wording.agreements import NO_AGREEMENT
 from workbench.wording.changes import alarm_objects, open_lines
 from workbench.wording.gates import recorded_text
 from workbench.wording.runs import because_text, requests_text, resume_text
@@ -124,8 +126,9 @@ def _in_short(row: RunLine, found: ModelMean | None) -> dict[str, Any]:
 @click.option(
     "--suspects", is_flag=True, help="List samples whose target may be wrong: most models agree on another answer."
 )
+@click.option("--agreement", is_flag=True, help="Print how far its answers agree with the targets, class by class.")
 @options.as_json
-def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: Any) -> None:
+def show(run: str | None, calls: bool, suspects: bool, agreement: bool, as_json: bool, **given: Any) -> None:
     """Show RUN: how it went, its scores and what it cost.
 
     RUN is a run's id, the beginning of an id, or `last` (the default).
@@ -145,6 +148,9 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
         if calls:
             _print_calls(run_samples(reader, run, _ALL), figures.standing.scorer, as_json)
             return
+    if agreement:
+        _print_agreement(figures.agreement, as_json)
+        return
     summary = run_summary(figures, ledger.name)
     if as_json:
         print_json(
@@ -172,6 +178,15 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     for line in open_lines(standing, ledger.name, named=False):
         say(line)
     say(f"page: `{commands.command('report', run, *options.words(where))}` writes it")
+
+
+def _print_agreement(found: RunAgreement | None, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+    elif found is None:
+        say(f"no agreement to show: {NO_AGREEMENT}")
+    else:
+        print_agreement(found, by_class=True)
 
 
 def _gate(row: RunGate) -> dict[str, Any]:

@@ -1,20 +1,22 @@
-"""How far the numbers in a run's answers agree with the targets, where these are a scale such as grades."""
+"""How far numbers and labels in a run's answers agree with targets that are a scale, such as grades, or few classes."""
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
+from workbench.evaluation.agreement_answers import GivenAnswers, Part, PartKind, TargetAnswers, decoded, target_answers
 from workbench.evaluation.sides import least_answered
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
-from workbench.ledger.score_rows import ReferenceRow, RunNumber, RunScorer
+from workbench.ledger.score_rows import ReferenceRow, RunScorer
+from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.stats.agreement import Agreement, agreement
+from workbench.stats.jackknife import Estimate, Missing
+from workbench.stats.label_agreement import LabelAgreement, ShareAgreement, label_agreement, share_agreement
 
-_MOST_LEVELS = 25
-"""More different targets are no scale: an outlier decides then."""
-_LEAST_SAMPLES = 10
+Found = Agreement | LabelAgreement | ShareAgreement
 
 
 class SideAgreement(msgspec.Struct, frozen=True):
@@ -24,86 +26,154 @@ class SideAgreement(msgspec.Struct, frozen=True):
     """Of the model and its variant, or of the annotator's column."""
     is_people: bool
     asked: int
-    """Answers that were asked for, or samples; `found.n` of them have a number that counts."""
-    found: Agreement
+    """Answers that were asked for, or samples; `found.n` of them are known."""
+    not_right: int
+    """Of the known: without a number or label by the model's own doing."""
+    unknown: int
+    found: Found | None
+    """None where nothing is known."""
     is_ranked: bool
-    """Whether enough of them have one: what is left out may be what is hard."""
+    """Whether enough of them are known: what is unknown may be what is hard."""
+
+    @property
+    def kappa(self) -> Estimate | None:
+        """Cohen's, of numbers with quadratic weights."""
+        if isinstance(self.found, Agreement):
+            return self.found.weighted_kappa
+        return self.found.kappa if isinstance(self.found, LabelAgreement) else None
+
+
+class PartAgreement(msgspec.Struct, frozen=True):
+    """The agreement of everybody with the targets as a whole, or with one field of them."""
+
+    field: str | None
+    kind: PartKind
+    labels: list[str]
+    """The classes of the targets; empty of numbers."""
+    samples: int
+    """Samples with such a target."""
+    sides: list[SideAgreement]
+    """The nearest first, by kappa, where answers are unknown by the least that it can be; after them those that are not
+    ranked, and people."""
 
 
 class RunAgreement(msgspec.Struct, frozen=True):
     """The agreement of everybody in a run with its targets."""
 
     scorer: str
-    """By which the numbers were read."""
+    """By which the answers were read."""
+    kind: Literal["numbers", "labels", "shares", "fields"]
+    """fields: of JSON objects, each of a kind of its own."""
+    labels: list[str]
+    samples: int
     sides: list[SideAgreement]
-    """The nearest first, by weighted kappa; after them those that are not ranked, and people."""
+    """Of the answers as a whole; empty where they are read field by field."""
+    fields: list[PartAgreement]
+    fields_left_out: int
+    """Fields of fewer than ten samples, or beyond the fifty that most samples have."""
+
+    @property
+    def parts(self) -> list[PartAgreement]:
+        """The answers as a whole, or each field."""
+        kind: PartKind = "numbers" if self.kind == "numbers" else "labels"
+        return self.fields or [PartAgreement(None, kind, self.labels, self.samples, self.sides)]
 
 
-def run_agreement(reader: Reader, run: Provenance) -> RunAgreement | None:
-    """Return how far the answers of a run agree with its targets; None where it has no scorer of numbers, or no scale.
+def run_agreement(reader: Reader, run: Provenance, scorer: str | None = None) -> RunAgreement | None:
+    """Return how far the answers of a run agree with its targets; None where no scorer reads what can be set beside them,
+    or they are neither a scale nor few classes.
 
-    Answers without a number that counts are left out, and counted.
+    Args:
+        reader: Of the ledger that has it.
+        run: The run.
+        scorer: By which it was scored; by default the first that can tell.
     """
-    scorers = [row.scorer for row in reader.all(RunScorer, run_ids=[run.run_id]) if _reads_numbers(row)]
-    if not scorers:
+    scorers = [row for row in reader.all(RunScorer, run_ids=[run.run_id]) if scorer in (None, row.scorer)]
+    answers = target_answers(reader, [run.run_id], scorers)
+    if answers is None:
         return None
-    rows = reader.all(RunNumber, run_id=run.run_id, scorer=scorers[0])
-    targets = {row.sample_key: number for row in rows if (number := _number(row.target)) is not None}
-    if len(targets) < _LEAST_SAMPLES or not _is_scale(list(targets.values())):
-        return None
-    sides: dict[str, list[RunNumber]] = {}
-    for row in rows:
-        sides.setdefault(row.side, []).append(row)
+    people = [
+        row
+        for row in reader.all(ReferenceRow, run_ids=[run.run_id])
+        if row.reference == "people" and row.scorer == answers.scorer
+    ]
+    by = next(decoded(row) for row in scorers if row.scorer == answers.scorer)
+    assert by is not None
     least = least_answered([run])
-    found = [_agreement(name, ((row, row.given) for row in own), targets, least) for name, own in sides.items()]
-    samples = {row.sample_key: row for row in rows}
-    for one in reader.all(ReferenceRow, run_ids=[run.run_id]):
-        if one.reference == "people" and one.scorer == scorers[0]:
-            said = zip(one.sample_keys, one.sample_texts or (), strict=False)
-            given = [(samples[key], text) for key, text in said if key in samples]
-            found.append(_agreement(one.column_name, given, targets, least, is_people=True))
-    known = [one for one in found if one is not None]
-    return RunAgreement(scorers[0], sorted(known, key=_by_kappa)) if known else None
+    parts = [_part(answers, part, run.run_id, least, [(row, by) for row in people]) for part in answers.parts]
+    if not any(one.found for part in parts for one in part.sides):
+        return None
+    if parts[0].field is not None:
+        return RunAgreement(answers.scorer, "fields", [], len(answers.samples), [], parts, answers.fields_left_out)
+    (whole,) = parts
+    return RunAgreement(answers.scorer, whole.kind, whole.labels, whole.samples, whole.sides, [], 0)
+
+
+def _part(
+    answers: TargetAnswers, part: Part, run_id: str, least: float, people: Sequence[tuple[ReferenceRow, Scorer]]
+) -> PartAgreement:
+    sides = []
+    for own_run_id, side in answers.answers:
+        if own_run_id == run_id:
+            sides.append(_side(side, part, answers.of(part, run_id, side), least))
+    if part.field is None:  # a column says nothing of fields
+        sides += [_annotator(row, scorer, part, answers, least) for row, scorer in people]
+    return PartAgreement(part.field, part.kind, part.labels, len(part.right), sorted(sides, key=_by_kappa))
 
 
 def _by_kappa(one: SideAgreement) -> tuple[bool, bool, float]:
-    kappa = one.found.weighted_kappa
-    return one.is_people, not one.is_ranked, math.inf if kappa is None else -kappa.value
+    found = one.kappa
+    if isinstance(one.found, ShareAgreement | LabelAgreement) and found is None:
+        found = one.found.accuracy
+    at = None if found is None else found.value if found.at_lowest is None else found.at_lowest
+    return one.is_people, not one.is_ranked, math.inf if at is None else -at
 
 
-def _reads_numbers(row: RunScorer) -> bool:
-    config: dict[str, Any] = msgspec.json.decode(row.scorer_config)
-    return config.get("name") == "numeric"
+def _side(name: str, part: Part, given: GivenAnswers, least: float, *, is_people: bool = False) -> SideAgreement:
+    not_right, unknown = given.count(Missing.NOT_RIGHT), given.count(Missing.UNKNOWN)
+    known = given.asked - unknown
+    found = found_of(part, given) if known else None
+    return SideAgreement(name, is_people, given.asked, not_right, unknown, found, known >= least * given.asked)
 
 
-def _is_scale(targets: Sequence[float]) -> bool:
-    levels = len(set(targets))
-    return 1 < levels <= _MOST_LEVELS and 2 * levels <= len(targets)
+def found_of(part: Part, given: GivenAnswers) -> Found:
+    """Return how far the answers of a side agree with the targets, of which one at least is known."""
+    beside: tuple[list[float | Missing], list[float]] = given.given, given.right
+    clusters: list[Hashable] = given.clusters
+    is_bounded = not given.unplaced
+    if part.kind == "numbers":
+        return agreement(*beside, clusters, is_bounded=is_bounded)
+    if part.kind == "labels":
+        return label_agreement(*beside, part.labels, clusters, is_bounded=is_bounded)
+    return share_agreement(*beside, clusters, is_bounded=is_bounded)
 
 
-def _agreement(
-    name: str,
-    given: Iterable[tuple[RunNumber, str | None]],
-    targets: dict[str, float],
-    least: float,
-    *,
-    is_people: bool = False,
-) -> SideAgreement | None:
-    asked = [(row, _number(text)) for row, text in given if row.sample_key in targets]
-    known = [(row, number) for row, number in asked if number is not None]
-    if not known:
-        return None
-    found = agreement(
-        [number for _, number in known],
-        [targets[row.sample_key] for row, _ in known],
-        [row.cluster or row.sample_key for row, _ in known],
-    )
-    return SideAgreement(name, is_people, len(asked), found, found.n >= least * len(asked))
+def _annotator(row: ReferenceRow, scorer: Scorer, part: Part, answers: TargetAnswers, least: float) -> SideAgreement:
+    """Return how far a second annotator agrees; what is left out of the column is not asked."""
+    found = GivenAnswers([], [], [], [], 0)
+    asked = 0
+    for key, value, text in zip(row.sample_keys, row.sample_values, row.sample_texts or (), strict=False):
+        if key not in part.right:
+            continue
+        asked += 1
+        for said in _said_by(scorer, text, key, answers):
+            given = part.read(key, value, said)
+            if given is not Missing.NOT_RIGHT:
+                found.keys.append((key, 1))
+                found.given.append(given)
+                found.right.append(part.right[key])
+                found.clusters.append(answers.clusters[key])
+    one = _side(row.column_name, part, found, least, is_people=True)
+    return msgspec.structs.replace(one, asked=asked, is_ranked=len(found.given) >= least * asked)
 
 
-def _number(text: str | None) -> float | None:
+def _said_by(scorer: Scorer, text: str, key: str, answers: TargetAnswers) -> Iterator[str]:
+    """Return what the scorer would read in an answer that says what a column does; nothing where it cannot tell."""
+    if scorer.reads == "number":
+        yield text
+        return
     try:
-        number = float(text) if text is not None else math.nan
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+        wanted = scorer.target_of(msgspec.structs.replace(answers.samples[key], target=text))
+    except CannotJudgeError:
+        return
+    yield from list(scorer.right_labels(wanted))[:1]

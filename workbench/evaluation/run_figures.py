@@ -57,7 +57,7 @@ class RunFigures(RunFindings, frozen=True):
     standing: Ranking
     """How its models stand beside each other by its first scorer."""
     agreement: RunAgreement | None
-    """How far the numbers in its answers agree with the targets, where these are a scale."""
+    """How far the numbers and labels in its answers agree with the targets, where these are a scale or few classes."""
     corrected: list[CorrectedTarget]
     """Its samples that are scored by other targets than it recorded."""
 

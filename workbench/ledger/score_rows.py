@@ -131,18 +131,36 @@ class ReferenceRow(QueryRow, frozen=True):
     """Of a column: what it says."""
 
 
-class RunNumber(QueryRow, frozen=True):
-    """The number of an answer of a run beside its target, as texts."""
+class AgreementTarget(QueryRow, frozen=True):
+    """What is right for a sample of a run, as JSON."""
 
-    query = "run_numbers"
+    query = "agreement_targets"
 
+    run_id: str
+    sample_key: str
+    is_recorded: bool
+    """Whether its content is on record: not of a sample that was never sent."""
+    target: str | None
+    choices: str | None
+    cluster: str | None
+    epochs: int
+    """How often its run was to ask a sample."""
+
+
+class AgreementAnswer(QueryRow, frozen=True):
+    """What a scorer read in an answer of a run."""
+
+    query = "agreement_answers"
+
+    run_id: str
     side: str
     sample_key: str
     epoch: int
-    given: str | None
-    """What the scorer read in the answer; None where it read nothing, or the answer does not count."""
-    target: str | None
-    cluster: str | None
+    value: float | None
+    extracted: str | None
+    """None where it read nothing, or there is no answer."""
+    state: str
+    """scored, not right, unknown or not asked; see the SQL macro `state_of`."""
 
 
 class UnsentKey(QueryRow, frozen=True):

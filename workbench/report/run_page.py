@@ -23,7 +23,7 @@ from workbench.report.job_rows import page_name
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
-from workbench.wording.agreements import agreement_row
+from workbench.wording.agreements import CLASSES, agreement_table
 from workbench.wording.references import exceeded_text, reference_name
 from workbench.wording.runs import behind_text, not_known, rank_text, resume_text, run_verdict, to_judge_text
 from workbench.wording.scores import mean_text
@@ -112,7 +112,8 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "score_note": SCORE_NOTE,
         "references": [one for one in figures.standing.references if one.scorer == figures.standing.scorer],
         "reference_name": reference_name,
-        "agreement": [] if figures.agreement is None else [agreement_row(one) for one in figures.agreement.sides],
+        "agreement": None if figures.agreement is None else agreement_table(figures.agreement),
+        "class_columns": CLASSES,
         "exceeded_text": exceeded_text,
         "others": list(dict.fromkeys(row.scorer for row, _ in figures.scores if row.scored))[1:],
         "asked": {row.model: msgspec.structs.asdict(row) for row in by_model},

@@ -1,7 +1,8 @@
 """`answer_line`: what follows the answer's last `ANSWER:` equals a target."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import Literal
 
 from workbench.records import Sample, Score
 from workbench.scoring.folding import folded
@@ -37,6 +38,19 @@ class AnswerLine(Scorer, frozen=True, tag="answer_line"):
         # a target that has marks of its own, as *.py and __init__ have, wants them
         is_right = whole in wanted or bare in {one for one in wanted if one == one.strip(_MARKS)}
         return right_or_wrong(is_right, bare, "equal to", targets)
+
+    @property
+    def reads(self) -> Literal["label"]:
+        """What the line states is a label."""
+        return "label"
+
+    def right_labels(self, wanted: list[str]) -> list[str]:
+        """Return the accepted texts as they compare."""
+        return list(map(self._fold, wanted))
+
+    def label_read(self, extracted: str, labels: Collection[str]) -> str | None:
+        """Return the label that the line states, without marks around it."""
+        return next((label for label in labels if label.strip(_MARKS) == extracted), None)
 
     def _fold(self, text: str) -> str:
         return folded(text, ignore_case=self.ignore_case).rstrip(". ")

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from workbench.records import Sample, Score
 from workbench.scoring.folding import folded
@@ -42,6 +42,15 @@ class Choice(Scorer, frozen=True, tag="choice"):
         if given is None:
             return Score(0.0, "the answer names no choice")
         return right_or_wrong(given in options.right, given, "equal to", sorted(options.right))
+
+    @property
+    def reads(self) -> Literal["label"]:
+        """The letter is a label."""
+        return "label"
+
+    def right_labels(self, wanted: Options) -> list[str]:
+        """Return the right letters."""
+        return sorted(wanted.right)
 
 
 def right_letters(sample: Sample) -> list[str]:

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import re
-from typing import Any
+from typing import Any, Literal
 
 from workbench.records import Sample, Score
 from workbench.scoring.choice import LETTERS, right_letters
@@ -47,6 +47,15 @@ class Choices(Scorer, frozen=True, tag="choices"):
         parts = [f"without {', '.join(missing)}"] if missing else []
         parts += [f"with {', '.join(wrong)}, which is wrong"] if wrong else []
         return Score(float(chosen == right), "; ".join(parts) or "all of them", ", ".join(sorted(chosen)))
+
+    @property
+    def reads(self) -> Literal["label"]:
+        """The letters are one label together."""
+        return "label"
+
+    def right_labels(self, wanted: frozenset[str]) -> list[str]:
+        """Return the right letters, which are one label together."""
+        return [", ".join(sorted(wanted))]
 
 
 def chosen_letters(text: str) -> frozenset[str]:

@@ -1,5 +1,7 @@
 """`exact`: the answer equals a target."""
 
+from typing import Literal
+
 from workbench.records import Sample, Score
 from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
@@ -23,6 +25,15 @@ class Exact(Scorer, frozen=True, tag="exact"):
         """1 where the answer is one of the targets."""
         given = self._fold(answer.text)
         return right_or_wrong(given in map(self._fold, targets), given, "equal to", targets)
+
+    @property
+    def reads(self) -> Literal["label"]:
+        """The whole answer is a label."""
+        return "label"
+
+    def right_labels(self, wanted: list[str]) -> list[str]:
+        """Return the accepted texts as they compare."""
+        return list(map(self._fold, wanted))
 
     def _fold(self, text: str) -> str:
         return folded(text, ignore_case=self.ignore_case, ignore_punctuation=self.ignore_punctuation)

@@ -1,7 +1,7 @@
 """`json`: the share of the target object's fields that the answer's JSON object has right."""
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
@@ -36,3 +36,8 @@ class JsonFields(ValueRules, frozen=True, tag="json"):
         shown = f", wrong: {', '.join(wrong[:_SHOWN])}" if wrong else ""
         # ASCII: an answer may hold half a character
         return Score(value, f"{right} of {fields} fields are right{shown}", json.dumps(given))
+
+    @property
+    def reads(self) -> Literal["fields"]:
+        """The object that the answer holds."""
+        return "fields"

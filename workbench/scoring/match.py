@@ -1,5 +1,6 @@
 """`match`: the answer begins or ends with a target."""
 
+from collections.abc import Collection
 from typing import Literal
 
 from workbench.records import Sample, Score
@@ -38,6 +39,21 @@ class Match(Scorer, frozen=True, tag="match"):
         shown = {"end": given[-_SHOWN_CHARS:], "begin": given[:_SHOWN_CHARS], "any": None}[self.at]
         how = {"end": "ending with", "begin": "beginning with", "any": "including"}[self.at]
         return right_or_wrong(any(map(found, wanted)), shown and shown.strip(), how, targets)
+
+    @property
+    def reads(self) -> Literal["label"] | None:
+        """What stands at that place is a label; which of several words anywhere would be one, nothing says."""
+        return None if self.at == "any" else "label"
+
+    def right_labels(self, wanted: list[str]) -> list[str]:
+        """Return the texts of which one must be there, as they compare."""
+        return list(map(self._fold, wanted))
+
+    def label_read(self, extracted: str, labels: Collection[str]) -> str | None:
+        """Return the longest label that stands at that place."""
+        given = f" {extracted} "
+        found = given.endswith if self.at == "end" else given.startswith
+        return max((label for label in labels if found(f" {label} ")), key=len, default=None)
 
     def _fold(self, text: str) -> str:
         import regex  # takes 10 ms, and few jobs have this scorer

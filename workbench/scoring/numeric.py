@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -52,6 +52,11 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
             return Score(0.0, "the answer holds no number")
         is_near = any(near(given, number, self.tolerance, self.relative_tolerance) for number in wanted)
         return right_or_wrong(is_near, written(given), "near", [written(number) for number in wanted])
+
+    @property
+    def reads(self) -> Literal["number"]:
+        """The number that the answer states."""
+        return "number"
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Tolerances that are not finite."""

@@ -1,6 +1,7 @@
 """`pattern`: a regular expression finds the answer."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 from workbench.records import Sample, Score
 from workbench.scoring.folding import folded
@@ -45,6 +46,15 @@ class Pattern(Scorer, frozen=True, tag="pattern"):
         given = folded(took_part, ignore_case=self.ignore_case)
         wanted = {folded(target, ignore_case=self.ignore_case) for target in targets}
         return right_or_wrong(given in wanted, given, "equal to", targets)
+
+    @property
+    def reads(self) -> Literal["label"] | None:
+        """The group that is compared is a label."""
+        return "label" if self._compares() else None
+
+    def right_labels(self, wanted: list[str]) -> list[str]:
+        """Return what the group must be, as it compares."""
+        return [folded(target, ignore_case=self.ignore_case) for target in wanted]
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Return an expression that is not valid."""

@@ -1,8 +1,8 @@
 """What every scorer is: a table of a job file that judges one answer by one sample."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import msgspec
 
@@ -57,13 +57,30 @@ class Scorer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         """Compare an answer with what is right."""
         raise NotImplementedError
 
+    @property
+    def reads(self) -> Literal["label", "number", "fields"] | None:
+        """What `extracted` of its scores is, so that it can be set beside the target: one label, one number, or an object's
+        fields.
+        """
+        return None
+
+    def right_labels(self, wanted: Any) -> Sequence[str]:
+        """Return the labels that are right, as `extracted` has them: of a scorer that reads one."""
+        raise NotImplementedError
+
+    def label_read(self, extracted: str, labels: Collection[str]) -> str | None:
+        """Return which of some labels was read; None where it is another."""
+        return extracted if extracted in labels else None
+
     def faults(self) -> Iterator[tuple[str, str]]:
         """Return what a JSON Schema cannot see: options whose values are wrong, as (option, problem)."""
         yield from ()
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The least and the most that its scores may be; None where nothing says so. The SQL macro `scale_of` says the same."""
+        """The least and the most that its scores may be; None where nothing says so. The SQL macro `scale_of` says the
+        same.
+        """
         return 0.0, 1.0
 
     def in_folder(self, folder: Path) -> Self:

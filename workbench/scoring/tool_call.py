@@ -50,6 +50,15 @@ class CalledTool(ValueRules, frozen=True, tag="tool_call"):
             return Score(1.0, "the arguments are right", named[best].arguments)
         return Score(0.0, f"wrong: {', '.join(faults[best][:_SHOWN])}", named[best].arguments)
 
+    @property
+    def reads(self) -> Literal["label"] | None:
+        """The tool's name is a label where it alone is compared."""
+        return "label" if self.name_only else None
+
+    def right_labels(self, wanted: WantedCall) -> list[str]:
+        """Return the name of the wanted tool."""
+        return [wanted.name]
+
 
 def _wrong_arguments(text: str, wanted: dict[str, Any], scorer: CalledTool) -> list[str]:
     """Return the names of the arguments that are missing, wrong or not asked for."""

@@ -6,104 +6,118 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from workbench.stats.intervals import student_reach
+from workbench.stats.jackknife import Estimate, Jackknife, Missing, each_alone, estimate, left_out, within
+from workbench.stats.kappa import Squared, at_extreme, kappa
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    Numbers = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-
-_MOST_GROUPS = 100
-"""More clusters are left out by groups, as many times as this."""
-_LEAST_GROUPS = 3
-_ONE = 1 - 1e-12
-"""A correlation beyond it has no spread that its transformation could show."""
-
-
-class Estimate(msgspec.Struct, frozen=True):
-    """A figure with its interval at 95 %; None where nothing shows its spread."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
+    from workbench.stats.jackknife import Mask, Numbers
 
 
 class Agreement(msgspec.Struct, frozen=True):
     """Numbers beside those that are right; None where a figure is not defined, as for numbers that are all the same."""
 
     n: int
+    """Answers that are known: with a number, or not right."""
     bias: Estimate
     """Of the mean: given less right."""
     absolute_error: Estimate
     """The mean distance."""
     pearson: Estimate | None
+    """Of the answers with a number alone."""
     spearman: Estimate | None
     """The same of ranks, ties at their mean."""
     weighted_kappa: Estimate | None
     """Cohen's, with quadratic weights: 1 is the same everywhere, 0 what chance gives."""
+    numbers: int
+    """Answers with a number."""
 
 
-def agreement(given: Sequence[float], right: Sequence[float], clusters: Sequence[Hashable] | None = None) -> Agreement:
+def agreement(
+    given: Sequence[float | Missing],
+    right: Sequence[float],
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    is_bounded: bool = True,
+) -> Agreement:
     """Return how far numbers agree with those that are right.
 
-    Intervals are by the jackknife that leaves out one cluster at a time, for correlations and kappa on the scale of atanh, with
-    Student's t. Kappa with quadratic weights over steps of one size is 1 - E(x - y)² / (var x + var y + (mean x - mean y)²).
+    Where an answer is not right, the value of the scale that is farthest from the right one stands for it; correlations
+    leave it out. An unknown answer may have been any value of the scale, which is what the right numbers span. Intervals
+    are by the jackknife that leaves out one cluster at a time, for correlations and kappa on the scale of atanh, with
+    Student's t. Kappa with quadratic weights over steps of one size is 1 - E(x - y)² / (var x + var y + (mean x - mean
+    y)²).
 
-    Sources: Efron and Stein (1981), The jackknife estimate of variance; Cohen (1968), Weighted kappa; Lin (1989), A concordance
-    correlation coefficient.
+    Sources: Cohen (1968), Weighted kappa; Lin (1989), A concordance correlation coefficient.
 
     Args:
-        given: At least one number.
+        given: At least one that is known.
         right: As many.
         clusters: What belongs together; by default each by itself.
+        is_bounded: Whether all unknown answers are among those given; otherwise figures have no interval.
     """
     import numpy as np
 
-    x, y = np.asarray(given, dtype=float), np.asarray(right, dtype=float)
-    left = _left_out(list(range(len(x))) if clusters is None else list(clusters))
+    x, y, unknown = as_arrays(given, right)
+    each = each_alone(clusters, len(x))
+    over = Jackknife((x, y), unknown, each, is_bounded=is_bounded)
+    is_number = np.asarray([not isinstance(one, Missing) for one in given])
+    numbers = x[is_number], y[is_number]
+    left = left_out([one for one, there in zip(each, is_number, strict=True) if there]) if is_bounded else []
 
-    def estimate(figure: "Callable[[Numbers, Numbers], float | None]", *, is_correlation: bool) -> Estimate | None:
-        value = figure(x, y)
-        if value is None:
-            return None
-        return _jackknifed(value, [figure(x[kept], y[kept]) for kept in left], is_correlation=is_correlation)
+    def mean(distance: "Callable[[Numbers, Numbers], Numbers]", low: "Numbers", high: "Numbers") -> Estimate:
+        found = over.estimate(lambda x, y: float(np.mean(distance(x, y))), lambda: (low, high))
+        assert found is not None
+        return found
 
-    bias = estimate(lambda x, y: float(np.mean(x - y)), is_correlation=False)
-    error = estimate(lambda x, y: float(np.mean(np.abs(x - y))), is_correlation=False)
-    assert bias is not None
-    assert error is not None
+    least, most, far = np.full_like(y, y.min()), np.full_like(y, y.max()), farthest(y)
     return Agreement(
-        len(x),
-        bias,
-        error,
-        estimate(_correlation, is_correlation=True),
-        estimate(lambda x, y: _correlation(_ranks(x), _ranks(y)), is_correlation=True),
-        estimate(_weighted_kappa, is_correlation=True),
+        int((~unknown).sum()),
+        mean(lambda x, y: x - y, least, most),
+        within(mean(lambda x, y: np.abs(x - y), y, far), 0.0, math.inf),
+        estimate(_correlation, numbers, left, is_correlation=True),
+        estimate(lambda x, y: _correlation(_ranks(x), _ranks(y)), numbers, left, is_correlation=True),
+        over.estimate(
+            lambda x, y: kappa(x, y, Squared),
+            lambda: (
+                at_extreme(x, y, unknown, Squared, highest=False),
+                at_extreme(x, y, unknown, Squared, highest=True),
+            ),
+            is_correlation=True,
+        ),
+        int(is_number.sum()),
     )
 
 
-def _left_out(clusters: list[Hashable]) -> "list[np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]":
-    """Return which numbers are left when each cluster is left out in turn; none where there are too few clusters."""
+def as_arrays(given: Sequence[float | Missing], right: Sequence[float]) -> "tuple[Numbers, Numbers, Mask]":
+    """Return the numbers given, those that are right, and which are unknown; what is not right is the farthest there can
+    be.
+    """
     import numpy as np
 
-    names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
-    groups = min(len(names), _MOST_GROUPS)
-    group = np.asarray([names[name] % groups for name in clusters]) if groups else np.asarray([], dtype=int)
-    return [group != one for one in range(groups)] if groups >= _LEAST_GROUPS else []
+    y = np.asarray(right, dtype=float)
+    unknown = np.asarray([one is Missing.UNKNOWN for one in given])
+    x = np.asarray([math.nan if isinstance(one, Missing) else one for one in given], dtype=float)
+    not_right = np.asarray([one is Missing.NOT_RIGHT for one in given])
+    x[not_right] = farthest(y)[not_right]
+    return x, y, unknown
+
+
+def farthest(right: "Numbers") -> "Numbers":
+    """Return the end of the scale that is farthest from each right number; of two that are as far, the least."""
+    import numpy as np
+
+    least, most = right.min(), right.max()
+    far: Numbers = np.where(right - least >= most - right, least, most)
+    return far
 
 
 def _correlation(x: "Numbers", y: "Numbers") -> float | None:
     import numpy as np
 
+    if not len(x):
+        return None
     spread = math.sqrt(float(np.var(x)) * float(np.var(y)))
     return None if spread <= 0 else float(np.mean((x - x.mean()) * (y - y.mean()))) / spread
-
-
-def _weighted_kappa(x: "Numbers", y: "Numbers") -> float | None:
-    import numpy as np
-
-    by_chance = float(np.var(x)) + float(np.var(y)) + (float(x.mean()) - float(y.mean())) ** 2
-    return None if by_chance <= 0 else 1 - float(np.mean((x - y) ** 2)) / by_chance
 
 
 def _ranks(x: "Numbers") -> "Numbers":
@@ -113,19 +127,3 @@ def _ranks(x: "Numbers") -> "Numbers":
     ends: Numbers = np.cumsum(counts).astype(float)
     ranks: Numbers = (ends - (counts - 1) / 2)[place]
     return ranks
-
-
-def _jackknifed(value: float, without: Sequence[float | None], *, is_correlation: bool) -> Estimate:
-    known = [one for one in without if one is not None]
-    if not known or len(known) < len(without):
-        return Estimate(value)
-    if is_correlation and max(map(abs, (value, *known))) > _ONE:
-        return Estimate(value)
-    groups = len(known)
-    scaled = [math.atanh(one) for one in known] if is_correlation else known
-    centre = math.fsum(scaled) / groups
-    error = math.sqrt((groups - 1) / groups * math.fsum((one - centre) ** 2 for one in scaled))
-    half = student_reach(groups) * error
-    middle = math.atanh(value) if is_correlation else value
-    low, high = middle - half, middle + half
-    return Estimate(value, math.tanh(low), math.tanh(high)) if is_correlation else Estimate(value, low, high)

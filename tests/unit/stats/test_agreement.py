@@ -1,12 +1,16 @@
 """Agreement of numbers, beside scikit-learn and scipy, and its intervals by simulation."""
 
+import itertools
 import math
 import random
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
-from workbench.stats.agreement import Agreement, Estimate, agreement
+from workbench.stats.agreement import Agreement, agreement
+from workbench.stats.jackknife import Estimate, Missing
+from workbench.stats.kappa import Squared, kappa
 
 
 def drawn(chance: random.Random, n: int, levels: Sequence[float], alike: float) -> tuple[list[float], list[float]]:
@@ -66,6 +70,49 @@ def test_numbers_of_one_cluster_are_left_out_together() -> None:
     assert copied.weighted_kappa.low == pytest.approx(alone.weighted_kappa.low if alone.weighted_kappa else None)
 
 
+def test_what_is_not_right_is_as_far_from_right_as_can_be() -> None:
+    right = [1.0, 2.0, 4.0, 5.0, 3.0] * 4
+    given: list[float | Missing] = [1.0, 2.0, Missing.NOT_RIGHT, 5.0, Missing.NOT_RIGHT] * 4
+    found = agreement(given, right)
+    assert (found.n, found.numbers) == (20, 12)
+    assert found.absolute_error.value == pytest.approx(
+        (3 + 2) / 5
+    )  # 4 is 3 from 1; of the ends that are as far from 3 the least
+    assert found.bias.value == pytest.approx(-1)
+    assert found.pearson == Estimate(1.0)  # of the numbers that there are
+    assert found.weighted_kappa is not None
+    assert found.weighted_kappa.value == pytest.approx(kappa(np.array([1.0, 2, 1, 5, 1] * 4), np.array(right), Squared))
+
+
+def test_unknown_numbers_leave_figures_between_what_they_could_be() -> None:
+    """By trying every number of a fine scale for each of three."""
+    chance = random.Random(17)
+    for _ in range(10):
+        right = [float(chance.randrange(5)) for _ in range(9)]
+        if len(set(right)) < 2:
+            continue
+        known = [float(chance.randrange(5)) for _ in range(6)]
+        found = agreement([*known, *[Missing.UNKNOWN] * 3], right)
+        scale = np.linspace(min(right), max(right), 13)
+        tried = [np.array([*known, *three]) - np.array(right) for three in itertools.product(scale, repeat=3)]
+        for figure, values in (
+            (found.bias, [float(one.mean()) for one in tried]),
+            (found.absolute_error, [float(np.abs(one).mean()) for one in tried]),
+            (found.weighted_kappa, [kappa(one + right, np.array(right), Squared) or 0.0 for one in tried]),
+        ):
+            assert figure is not None
+            assert figure.at_lowest is not None
+            assert figure.at_highest is not None
+            assert -1e-9 <= min(values) - figure.at_lowest < 0.02
+            assert -1e-9 <= figure.at_highest - max(values) < 0.02
+
+
+def test_what_nothing_bounds_has_no_interval() -> None:
+    given, right = drawn(random.Random(2), 20, [0.0, 1.0, 2.0], 0.5)
+    found = agreement([Missing.UNKNOWN, *given[1:]], right, is_bounded=False)
+    assert all(figure is not None and figure.low is figure.at_lowest is None for figure in figures(found).values())
+
+
 def figures(found: Agreement) -> dict[str, Estimate | None]:
     return {name: getattr(found, name) for name in ("bias", "absolute_error", "pearson", "spearman", "weighted_kappa")}
 
@@ -78,6 +125,31 @@ def test_intervals_cover_what_they_promise_from_80_samples_on(alike: float) -> N
     rounds, held = 1500, dict.fromkeys(true, 0)
     for _ in range(rounds):
         for name, found in figures(agreement(*drawn(chance, 80, levels, alike))).items():
+            wanted = true[name]
+            assert found is not None
+            held[name] += (found.low or -9) <= value(wanted) <= (9 if found.high is None else found.high)
+    assert min(held.values()) / rounds >= 0.94 - 3 * math.sqrt(0.95 * 0.05 / rounds), held
+
+
+def clustered(
+    chance: random.Random, clusters: int, levels: Sequence[float]
+) -> tuple[list[float], list[float], list[int]]:
+    """Draw answers to five questions of each text, which are easier or harder together."""
+    given, right, texts = list[float](), list[float](), list[int]()
+    for text in range(clusters):
+        own = drawn(chance, 5, levels, chance.choice([0.3, 0.6, 0.9]))
+        given, right, texts = given + own[0], right + own[1], texts + [text] * 5
+    return given, right, texts
+
+
+@pytest.mark.long
+def test_intervals_cover_what_they_promise_from_20_clusters_on() -> None:
+    chance, levels = random.Random(13), [n / 2 for n in range(11)]
+    given, right, _ = clustered(chance, 40_000, levels)
+    true = figures(agreement(given, right))
+    rounds, held = 1500, dict.fromkeys(true, 0)
+    for _ in range(rounds):
+        for name, found in figures(agreement(*clustered(chance, 20, levels))).items():
             wanted = true[name]
             assert found is not None
             held[name] += (found.low or -9) <= value(wanted) <= (9 if found.high is None else found.high)

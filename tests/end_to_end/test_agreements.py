@@ -1,0 +1,188 @@
+"""How far numbers, labels and fields in answers agree with the targets, as it is shown and as JSON has it."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.compared_runs import record
+from tests.conftest import Workbench, job
+from tests.end_to_end.test_references import MODELS, grading
+from workbench.outcomes import Outcome
+from workbench.stats.agreement import agreement
+from workbench.stats.jackknife import Missing
+from workbench.stats.kappa import OTHER
+from workbench.stats.label_agreement import label_agreement
+
+EXACT = '{"name":"exact","ignore_case":true}'
+LABELS = ["maybe", "no", "yes"]
+TARGETS = [LABELS[number % 3] for number in range(45)]
+
+
+def judged(
+    bench: Workbench, given: dict[str, Sequence[str | None]], targets: Sequence[str] = TARGETS, **more: Any
+) -> None:
+    """Record a run whose models gave these labels."""
+    record(
+        bench,
+        "r1",
+        {
+            model: [None if one is None else float(one == target) for one, target in zip(labels, targets, strict=False)]
+            for model, labels in given.items()
+        },
+        config=EXACT,
+        targets=targets,
+        extracted=lambda model, sample: given[model][sample],
+        **more,
+    )
+
+
+@pytest.fixture
+def graded(bench: Workbench) -> Workbench:
+    bench.environment.pop("WORKBENCH_BASE_URL", None)
+    grading(bench, columns='second_target = "second"')
+    bench("run", "job.toml", "--local")
+    return bench
+
+
+def test_labels_agree_with_the_targets_class_by_class(bench: Workbench) -> None:
+    """An answer that is cut off has no label, another word is none of the classes, and a failed call could have been any."""
+    often = [LABELS[(number + (number % 5 == 0)) % 3] for number in range(45)]
+    some: list[str | None] = ["perhaps" if number % 9 == 0 else often[number] for number in range(45)]
+    some[4] = some[5] = None
+    ends = {("some", 4): Outcome.TRUNCATED, ("some", 5): Outcome.RATE_LIMITED}
+    judged(bench, {"often": often, "some": some, "never": ["yes"] * 45}, outcomes=ends)
+    shown = bench.json("show", "r1")["agreement"]
+    assert (shown["kind"], shown["labels"], shown["samples"]) == ("labels", LABELS, 45)
+    assert [side["name"] for side in shown["sides"]] == ["often", "some", "never"]
+    places = {label: float(place) for place, label in enumerate(LABELS)} | {"perhaps": OTHER}
+    given = [Missing.NOT_RIGHT if one is None else places[one] for one in some]
+    given[5] = Missing.UNKNOWN
+    expected = label_agreement(given, [places[one] for one in TARGETS], LABELS)
+    found = shown["sides"][1]["found"]
+    for name in ("accuracy", "kappa", "macro_f1"):
+        assert found[name] == pytest.approx(msgspec.to_builtins(getattr(expected, name)))
+    assert found["confusion"] == expected.confusion
+    assert found["classes"][1]["label"] == "no"
+    never = shown["sides"][2]["found"]
+    assert never["kappa"]["value"] == pytest.approx(0)
+    assert [one["precision"] for one in never["classes"]] == [None, None, pytest.approx(1 / 3)]
+    said = bench("show", "r1", "--agreement").stdout
+    assert "44 of 45; 1 not right" in said
+    assert "another label" in said
+    assert bench.json("show", "r1", "--agreement") == shown
+
+
+def test_requests_that_were_never_sent_are_unknown(bench: Workbench) -> None:
+    judged(bench, {"whole": TARGETS, "stopped": TARGETS[:30]})
+    whole, stopped = bench.json("show", "r1")["agreement"]["sides"]
+    assert (whole["name"], whole["unknown"], stopped["unknown"], stopped["is_ranked"]) == ("whole", 0, 15, False)
+    assert stopped["found"]["kappa"]["value"] == stopped["found"]["kappa"]["at_highest"] == pytest.approx(1)
+    assert stopped["found"]["accuracy"]["at_lowest"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [
+        (["yes"] * 20, "Every target is “yes”: kappa needs targets with two labels or more."),
+        ([f"label {number // 2}" for number in range(60)], "no agreement to show"),
+        (["yes", "no"] * 4, "no agreement to show"),
+        (["yes", "Yes", "no", "NO"] * 5, "yes"),
+    ],
+    ids=["one class", "thirty classes", "eight samples", "capitals"],
+)
+def test_targets_that_are_not_several_classes(bench: Workbench, targets: list[str], said: str) -> None:
+    judged(bench, {"m": [target.casefold() for target in targets]}, targets)
+    ended = bench("show", "r1", "--agreement")
+    assert said in ended.stdout + ended.stderr
+    found = bench.json("show", "r1")["agreement"]
+    assert (None if found is None else found["labels"]) == {20: sorted({one.casefold() for one in targets})}.get(
+        len(targets)
+    )
+    bench("report", "r1")
+
+
+def test_fields_of_an_object_agree_each_by_its_kind(bench: Workbench) -> None:
+    targets = [
+        {"grade": n % 4, "topic": ["Art", "law"][n % 2], "name": f"N{n}"} | ({"late": n % 4 < 2} if n % 3 else {})
+        for n in range(45)
+    ]
+    said = [
+        json.dumps({"grade": str(n % 4), "topic": "LAW", "name": "N0", "late": True if n % 2 else "true"})
+        for n in range(45)
+    ]
+    record(
+        bench, "r1", {"m": [0.5] * 45}, config='{"name":"json"}', targets=targets,
+        extracted=lambda _, sample: said[sample] if sample else None,
+    )  # fmt: skip
+    found = bench.json("show", "r1")["agreement"]
+    assert (found["kind"], found["sides"], found["samples"]) == ("fields", [], 45)
+    by_name = {part["field"]: part for part in found["fields"]}
+    assert {name: (part["kind"], part["samples"]) for name, part in by_name.items()} == {
+        "grade": ("numbers", 45), "topic": ("labels", 45), "name": ("shares", 45), "late": ("labels", 30),
+    }  # fmt: skip
+    grade, topic, name, late = (part["sides"][0] for part in by_name.values())
+    assert (grade["found"]["numbers"], grade["not_right"], grade["found"]["pearson"]["value"]) == (
+        44,
+        1,
+        pytest.approx(1),
+    )
+    assert topic["found"]["confusion"] == [[0, 22, 0, 1], [0, 22, 0, 0]]
+    assert name["found"]["accuracy"]["value"] == 0
+    assert late["found"]["confusion"][1][2] == 8  # “true” as a text is not true
+    assert "The field “late” is in 30 of 45 targets." in " ".join(bench("show", "r1").stdout.split())
+
+
+def test_numbers_agree_with_the_targets_beyond_chance(graded: Workbench) -> None:
+    shown = graded.json("show", "--ledger", "local.duckdb")["agreement"]
+    rows = [json.loads(line) for line in (graded.folder / "essays.jsonl").read_text().splitlines()]
+    by_name = {side["name"]: side for side in shown["sides"]}
+    assert set(by_name) == {*MODELS, "second"}
+    people = by_name["second"]["found"]
+    expected = agreement([float(row["second"]) for row in rows], [float(row["target"]) for row in rows])
+    assert people["weighted_kappa"] == pytest.approx(msgspec.to_builtins(expected.weighted_kappa))
+    assert people["n"] == by_name["second"]["asked"] == 40
+    assert "agreement with the targets" in graded("show", "--ledger", "local.duckdb").stdout
+    (page,) = (graded.folder / "reports" / "local").glob("2*.html")
+    assert "Agreement with the targets" in page.read_text("utf-8")
+
+
+def test_numbers_that_are_left_out_do_not_help(bench: Workbench) -> None:
+    """A model that gives a number where the essay is easy, or has another answer for it, does not lead."""
+    targets = [str(number % 5) for number in range(40)]
+    off_by_one = [str((number + (number % 4 == 0)) % 5) for number in range(40)]
+    failed = {("few", number): Outcome.RATE_LIMITED for number in range(12, 24)}
+    record(
+        bench,
+        "r1",
+        {name: [1.0] * 40 for name in ("few", "many", "routed")},
+        config='{"name":"numeric"}',
+        targets=targets,
+        extracted=lambda model, sample: (
+            off_by_one[sample] if model == "many" else targets[sample] if sample < 24 or model == "routed" else None
+        ),
+        served_by={("routed", number): "another" for number in range(30)},
+        outcomes=failed,
+    )
+    sides = bench.json("show", "r1")["agreement"]["sides"]
+    assert [
+        (side["name"], side["found"]["numbers"], side["not_right"], side["unknown"], side["is_ranked"])
+        for side in sides
+    ] == [
+        ("many", 40, 0, 0, True),
+        ("few", 12, 16, 12, False),
+        ("routed", 10, 0, 30, False),
+    ]
+    many, few, routed = (side["found"]["weighted_kappa"] for side in sides)
+    assert few["at_highest"] < many["value"]  # an essay without a number is graded as wrongly as can be
+    assert routed["at_lowest"] < 0 < routed["at_highest"] == pytest.approx(1)
+    assert "28 of 40; 16 not right; not ranked" in bench("show", "r1").stdout
+
+
+def test_targets_that_are_no_scale_have_no_agreement(bench: Workbench) -> None:
+    bench.write("rows.jsonl", "".join(json.dumps({"input": f"{n}?", "target": 7 * n}) + "\n" for n in range(20)))
+    bench.write("job.toml", job(MODELS[1], dataset="rows.jsonl"))
+    bench("run", "job.toml", "--local", "--no-report")
+    assert bench.json("show", "--ledger", "local.duckdb")["agreement"] is None

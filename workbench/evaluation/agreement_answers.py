@@ -1,0 +1,331 @@
+"""What a scorer read in the answers of runs, and what is right, as numbers and labels that can be set beside each other."""
+
+import contextlib
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from workbench.ledger.queries import Reader
+from workbench.ledger.score_rows import AgreementAnswer, AgreementTarget, RunScorer
+from workbench.records import Sample
+from workbench.scoring.folding import folded
+from workbench.scoring.json_fields import JsonFields
+from workbench.scoring.kinds import Kind
+from workbench.scoring.scorer import CannotJudgeError, Scorer
+from workbench.scoring.structure import number_of, same
+from workbench.stats.jackknife import Missing
+from workbench.stats.kappa import OTHER
+
+PartKind = Literal["numbers", "labels", "shares"]
+_MOST_LEVELS = 25
+"""More different targets are no scale: an outlier decides then. Nor are they few classes, whose table anybody reads."""
+_LEAST_SAMPLES = 10
+_MOST_FIELDS = 50
+"""Of an object that has more, those that most samples have."""
+_RIGHT = 1 - 1e-9
+
+
+class Part(NamedTuple):
+    """What is read in an answer as a whole, or in one field of it."""
+
+    field: str | None
+    kind: PartKind
+    labels: list[str]
+    """The classes, in order; empty of numbers."""
+    right: dict[str, float]
+    """Sample key -> the number, or the place of the label."""
+    read: Callable[[str, float, Any], float | Missing]
+    """Given a sample key, the score and what was extracted: the number, or the place of the label."""
+
+
+class SaidAnswer(NamedTuple):
+    """What a scorer says of one answer."""
+
+    state: str
+    value: float | None
+    said: Any
+    """What it extracted, the object of a scorer that reads fields; None where it read nothing."""
+
+
+class GivenAnswers(NamedTuple):
+    """The answers of one side beside what is right, of one part."""
+
+    keys: list[tuple[str, int]]
+    """Sample key and epoch."""
+    given: list[float | Missing]
+    right: list[float]
+    clusters: list[Hashable]
+    unplaced: int
+    """Further answers, unknown, whose targets are not on record."""
+
+    @property
+    def asked(self) -> int:
+        """Answers that were asked for."""
+        return len(self.given) + self.unplaced
+
+    def count(self, missing: Missing) -> int:
+        """Return how many answers are missing in this way."""
+        return self.given.count(missing) + (self.unplaced if missing is Missing.UNKNOWN else 0)
+
+
+class TargetAnswers(msgspec.Struct, frozen=True):
+    """The answers of runs, by side, beside their targets."""
+
+    scorer: str
+    parts: list[Part]
+    fields_left_out: int
+    """Fields of too few samples, or of too many others."""
+    asked: dict[str, list[tuple[str, int]]]
+    """Run id -> the sample keys and epochs that it was to ask every side."""
+    clusters: dict[str, Hashable]
+    """Sample key -> what it belongs to, or itself."""
+    answers: dict[tuple[str, str], dict[tuple[str, int], SaidAnswer]]
+    """(run id, side) -> sample key and epoch -> the answer."""
+    unrecorded: frozenset[str]
+    """The sample keys whose targets are not on record, as they were never sent."""
+    samples: dict[str, Sample]
+
+    def of(self, part: Part, run_id: str, side: str) -> GivenAnswers:
+        """Return the answers of one side; what it was to be asked and has no answer is unknown."""
+        answers, found = self.answers[run_id, side], GivenAnswers([], [], [], [], 0)
+        unplaced = 0
+        for key in self.asked[run_id]:
+            sample_key = key[0]
+            if sample_key in self.unrecorded:
+                unplaced += 1
+            elif sample_key in part.right:
+                found.keys.append(key)
+                found.given.append(_read(part, sample_key, answers.get(key)))
+                found.right.append(part.right[sample_key])
+                found.clusters.append(self.clusters[sample_key])
+        return found._replace(unplaced=unplaced)
+
+
+def _read(part: Part, sample_key: str, answer: SaidAnswer | None) -> float | Missing:
+    if answer is None or answer.state in ("unknown", "not asked"):
+        return Missing.UNKNOWN
+    if answer.state == "not right" or answer.value is None:
+        return Missing.NOT_RIGHT
+    return part.read(sample_key, answer.value, answer.said)
+
+
+def target_answers(
+    reader: Reader,
+    run_ids: Sequence[str],
+    scorers: Sequence[RunScorer],
+    *,
+    cluster: str = "cluster",
+    on_fallback: str | None = None,
+) -> TargetAnswers | None:
+    """Return the answers of runs as the first scorer that can read them beside their targets; None where none can.
+
+    Args:
+        reader: Of the ledger that has the runs.
+        run_ids: Of one run or several.
+        scorers: With their settings, the first that is to be asked first.
+        cluster: The metadata column that says which samples belong together.
+        on_fallback: `exclude` or `accept`; None as each run's job says.
+    """
+    targets: list[AgreementTarget] | None = None
+    for row in scorers:
+        scorer = decoded(row)
+        if scorer is None or scorer.reads is None or not row.scored:
+            continue
+        if targets is None:
+            targets = reader.all(AgreementTarget, run_ids=list(run_ids), cluster=cluster)
+        samples = {one.sample_key: _sample(one) for one in targets if one.is_recorded}
+        parts, left_out = _parts(scorer, samples)
+        if parts:
+            asked = {"run_ids": list(run_ids), "scorer": row.scorer, "on_fallback": on_fallback}
+            rows = ((one, _said(one, scorer)) for one in reader.each(AgreementAnswer, **asked))
+            return _beside(row.scorer, (parts, left_out), targets, samples, rows)
+    return None
+
+
+def _said(row: AgreementAnswer, scorer: Scorer) -> SaidAnswer:
+    said = row.extracted
+    if scorer.reads == "fields" and said is not None:
+        return SaidAnswer(row.state, row.value, json.loads(said))  # which takes half a pair of surrogates, too
+    return SaidAnswer(row.state, row.value, said)
+
+
+def decoded(row: RunScorer) -> Scorer | None:
+    """Return a scorer with the settings that a run recorded; None of a kind that is not known any more, or has no
+    settings.
+    """
+    try:
+        scorer: Scorer = msgspec.json.decode(row.scorer_config, type=Kind)
+    except msgspec.DecodeError:
+        return None
+    return scorer
+
+
+def _sample(row: AgreementTarget) -> Sample:
+    target = None if row.target is None else msgspec.json.decode(row.target)
+    choices = tuple(map(str, msgspec.json.decode(row.choices or "[]") or ()))
+    return Sample(row.sample_key, None, target, choices)
+
+
+def _beside(
+    scorer: str,
+    parts: tuple[list[Part], int],
+    targets: Sequence[AgreementTarget],
+    samples: dict[str, Sample],
+    rows: Iterable[tuple[AgreementAnswer, SaidAnswer]],
+) -> TargetAnswers:
+    answers: dict[tuple[str, str], dict[tuple[str, int], SaidAnswer]] = {}
+    unjudged = set()
+    for row, said in rows:
+        answers.setdefault((row.run_id, row.side), {})[row.sample_key, row.epoch] = said
+        if row.state == "not asked":
+            unjudged.add(row.sample_key)
+    asked: dict[str, list[tuple[str, int]]] = {}
+    for one in targets:
+        own = asked.setdefault(one.run_id, [])
+        if one.sample_key not in unjudged:
+            own += [(one.sample_key, epoch) for epoch in range(1, one.epochs + 1)]
+    return TargetAnswers(
+        scorer,
+        *parts,
+        asked,
+        {one.sample_key: one.cluster or one.sample_key for one in targets},
+        answers,
+        frozenset(one.sample_key for one in targets if not one.is_recorded),
+        samples,
+    )
+
+
+def _parts(scorer: Scorer, samples: Mapping[str, Sample]) -> tuple[list[Part], int]:
+    """Return what can be set beside the targets, and how many fields cannot."""
+    wanted = {}
+    for key, sample in samples.items():
+        with contextlib.suppress(CannotJudgeError):
+            wanted[key] = scorer.target_of(sample)
+    if len(wanted) < _LEAST_SAMPLES:
+        return [], 0
+    if scorer.reads == "number":
+        right = {key: float(numbers[0]) for key, numbers in wanted.items()}
+        return ([Part(None, "numbers", [], right, _number)] if _is_scale(list(right.values())) else []), 0
+    if isinstance(scorer, JsonFields):
+        return _of_fields(scorer, wanted)
+    names = {key: labels for key, one in wanted.items() if (labels := scorer.right_labels(one))}
+    part = _of_labels(None, names, lambda said, labels: scorer.label_read(said, labels))
+    return ([] if part is None else [part]), 0
+
+
+def _is_scale(targets: Sequence[float]) -> bool:
+    levels = len(set(targets))
+    return all(map(math.isfinite, targets)) and 1 < levels <= _MOST_LEVELS and 2 * levels <= len(targets)
+
+
+def are_classes(targets: Sequence[str]) -> bool:
+    """Return whether labels are few classes: at most `_MOST_LEVELS`, which have two samples on average."""
+    labels = len(set(targets))
+    return len(targets) >= _LEAST_SAMPLES and labels <= _MOST_LEVELS and 2 * labels <= len(targets)
+
+
+def _number(_: str, __: float, said: Any) -> float | Missing:
+    try:
+        number = math.nan if said is None else float(said)
+    except ValueError:
+        return Missing.NOT_RIGHT
+    return number if math.isfinite(number) else Missing.NOT_RIGHT
+
+
+def _of_labels(
+    field: str | None,
+    names: Mapping[str, Sequence[str]],
+    label_read: Callable[[str, Mapping[str, int]], str | None],
+) -> Part | None:
+    """Return labels beside those of the targets; None where they are not few classes.
+
+    Whether an answer is right, the scorer says: several texts may be accepted of a sample, of which the first names its
+    class.
+
+    Args:
+        field: Of the answer's object.
+        names: Sample key -> the accepted labels.
+        label_read: Given what was extracted, which label it is.
+    """
+    first = {key: labels[0] for key, labels in names.items()}
+    if not are_classes(list(first.values())):
+        return None
+    classes = sorted(set(first.values()))
+    places = {name: place for place, name in enumerate(classes)}
+    known = {name: places[labels[0]] for labels in names.values() for name in labels} | places
+    right = {key: float(places[label]) for key, label in first.items()}
+
+    def read(sample_key: str, value: float, said: str | None) -> float | Missing:
+        if value >= _RIGHT:
+            return right[sample_key]
+        if not said:
+            return Missing.NOT_RIGHT
+        label = label_read(said, known)
+        # what the scorer does not take for right is not, whatever it looks like
+        return OTHER if label is None or known[label] == right[sample_key] else float(known[label])
+
+    return Part(field, "labels", classes, right, read)
+
+
+def _of_fields(scorer: JsonFields, wanted: Mapping[str, Mapping[str, Any]]) -> tuple[list[Part], int]:
+    """Return the fields of the target objects, each by what its targets are."""
+    counts = Counter(name for one in wanted.values() for name in one)
+    enough = [name for name, samples in counts.most_common(_MOST_FIELDS) if samples >= _LEAST_SAMPLES]
+    kept = [name for name in counts if name in enough]  # in the order of the targets
+    return [_field(scorer, name, {key: one[name] for key, one in wanted.items() if name in one}) for name in kept], len(
+        counts
+    ) - len(kept)
+
+
+def _field(scorer: JsonFields, name: str, wanted: Mapping[str, Any]) -> Part:
+    values = list(wanted.values())
+    numbers = {key: float(number) for key, one in wanted.items() if (number := _plain_number(one)) is not None}
+    if len(numbers) == len(values) and _is_scale(list(numbers.values())):
+
+        def read_number(sample_key: str, value: float, said: Any) -> float | Missing:
+            given = _field_of(said, name)
+            is_text = isinstance(given, str) and scorer.types == "exact"
+            return _number(sample_key, value, None if is_text or isinstance(given, bool) else number_of(given))
+
+        return Part(name, "numbers", [], numbers, read_number)
+
+    def is_right(sample_key: str, said: Any) -> float:
+        return float(isinstance(said, dict) and name in said and same(said[name], wanted[sample_key], scorer))
+
+    labels = None
+    if all(isinstance(one, str) for one in values) or all(isinstance(one, bool) for one in values):
+        names = {key: [_label(one, scorer)] for key, one in wanted.items()}
+        labels = _of_labels(name, names, lambda said, known: said if said in known else None)
+    if labels is None:
+        return Part(
+            name,
+            "shares",
+            ["right"],
+            dict.fromkeys(wanted, 0.0),
+            lambda key, _, said: 0.0 if is_right(key, said) else OTHER,
+        )
+    read = labels.read
+    return labels._replace(
+        read=lambda key, _, said: read(key, is_right(key, said), _label(_field_of(said, name), scorer))
+    )
+
+
+def _field_of(said: Any, name: str) -> Any:
+    return said.get(name) if isinstance(said, dict) else None
+
+
+def _plain_number(value: Any) -> Decimal | None:
+    return number_of(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _label(value: Any, scorer: JsonFields) -> str:
+    """Return a field's value as the scorer compares texts; empty where there is none."""
+    if value is None:
+        return ""
+    text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else json.dumps(value)
+    return folded(text, ignore_case=scorer.case == "ignore")

@@ -1,0 +1,25 @@
+-- What is right for the samples of some runs, also for those that were sent to no model; without the samples that were taken out.
+-- target and choices are JSON, and metadata's column cluster a text: what the sample belongs to. NULL: the sample has none.
+-- is_recorded: whether the sample's content is on record, which it is once it was sent to a model. epochs: as many as any sample has.
+-- Parameters: run_ids (list), cluster (the name of a metadata column)
+WITH asked AS (
+    SELECT run_id, sample_key, bool_or(invalid) AS invalid
+    FROM item_identities WHERE list_contains($run_ids::VARCHAR[], run_id) GROUP BY run_id, sample_key
+    UNION ALL
+    SELECT DISTINCT run_id, sample_key, false AS invalid
+    FROM unsent_samples AS unsent
+    WHERE list_contains($run_ids::VARCHAR[], run_id) AND NOT EXISTS (
+        SELECT 1 FROM run_items AS item WHERE item.run_id = unsent.run_id AND item.sample_key = unsent.sample_key
+    )
+),
+epochs AS (SELECT run_id, max(epoch) AS epochs FROM run_items WHERE list_contains($run_ids::VARCHAR[], run_id) GROUP BY run_id)
+SELECT asked.run_id, asked.sample_key, sample.sample IS NOT NULL AS is_recorded,
+    CAST(json_extract(sample.sample, '/target') AS VARCHAR) AS target,
+    CAST(json_extract(sample.sample, '/choices') AS VARCHAR) AS choices,
+    json_extract_string(sample.sample, '/metadata/' || replace(replace($cluster, '~', '~0'), '/', '~1')) AS cluster,
+    coalesce(epochs.epochs, 1) AS epochs
+FROM asked
+LEFT JOIN epochs ON epochs.run_id = asked.run_id
+LEFT JOIN samples AS sample ON sample.sample_key = asked.sample_key
+WHERE NOT asked.invalid
+ORDER BY asked.run_id, asked.sample_key;

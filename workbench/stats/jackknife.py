@@ -1,0 +1,167 @@
+"""A figure over answers with its interval, which leaves out one cluster at a time, also where some answers are not known."""
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from workbench.stats.intervals import student_reach
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Numbers = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    Mask = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
+_MOST_GROUPS = 100
+"""More clusters are left out by groups, as many times as this."""
+_LEAST_GROUPS = 3
+_ONE = 1 - 1e-12
+"""A correlation beyond it has no spread that its transformation could show."""
+_NO_SPREAD = 1e-12
+
+
+class Missing(Enum):
+    """What stands in the place of an answer that has nothing to compare."""
+
+    NOT_RIGHT = "not right"
+    """By the model's own doing: it is as far from right as can be."""
+    UNKNOWN = "unknown"
+    """It could have been anything."""
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A figure with its interval at 95 %; the bounds are None where nothing shows its spread."""
+
+    value: float
+    """Of the answers that are known."""
+    low: float | None = None
+    high: float | None = None
+    """Of the figure over all answers, whatever the unknown ones are."""
+    at_lowest: float | None = None
+    at_highest: float | None = None
+    """The figure over all, were the unknown answers those that make it least or most; None where none is unknown, or nothing
+    bounds what they do to it."""
+
+
+def each_alone(clusters: Sequence[Hashable] | None, answers: int) -> list[Hashable]:
+    """Return what each answer belongs to: by default to itself."""
+    return list(range(answers)) if clusters is None else list(clusters)
+
+
+def left_out(clusters: Sequence[Hashable]) -> "list[Mask]":
+    """Return which answers are left when each cluster is left out in turn; none where there are too few clusters."""
+    import numpy as np
+
+    names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
+    groups = min(len(names), _MOST_GROUPS)
+    group = np.asarray([names[name] % groups for name in clusters]) if groups else np.asarray([], dtype=int)
+    return [group != one for one in range(groups)] if groups >= _LEAST_GROUPS else []
+
+
+def estimate(
+    figure: "Callable[[Numbers, Numbers], float | None]",
+    pair: "tuple[Numbers, Numbers]",
+    left: "Sequence[Mask]",
+    *,
+    is_correlation: bool = False,
+) -> Estimate | None:
+    """Return a figure of what was given and what is right with its interval by the jackknife; None where it is not defined.
+
+    Source: Efron, B., Stein, C. (1981), The jackknife estimate of variance, Annals of Statistics 9, 586-596; with Student's
+    t.
+
+    Args:
+        figure: Of both; None where it is not defined.
+        pair: What was given, and what is right.
+        left: Which answers are left each time, as `left_out` gives it.
+        is_correlation: Whether it is between -1 and 1, so that its interval is made on the scale of atanh.
+    """
+    x, y = pair
+    value = figure(x, y)
+    if value is None:
+        return None
+    return _jackknifed(value, [figure(x[kept], y[kept]) for kept in left], is_correlation=is_correlation)
+
+
+class Jackknife:
+    """Figures over the answers that are known, and over all at both ends of what is not."""
+
+    def __init__(
+        self, pair: "tuple[Numbers, Numbers]", unknown: "Mask", clusters: Sequence[Hashable], *, is_bounded: bool = True
+    ) -> None:
+        """Take what was given, of unknown answers anything, and what is right.
+
+        Args:
+            pair: Both.
+            unknown: Which answers are not known.
+            clusters: What each answer belongs to.
+            is_bounded: Whether all unknown answers are among them; otherwise figures have no interval.
+        """
+        self._x, self._y = pair
+        self._unknown, self._is_whole, self._is_bounded = unknown, not unknown.any(), is_bounded
+        known = [one for one, missing in zip(clusters, unknown, strict=True) if not missing]
+        self._left, self._left_of_all = left_out(known) if is_bounded else [], left_out(clusters)
+
+    def estimate(
+        self,
+        figure: "Callable[[Numbers, Numbers], float | None]",
+        filled: "Callable[[], tuple[Numbers, Numbers]] | None" = None,
+        *,
+        is_correlation: bool = False,
+    ) -> Estimate | None:
+        """Return a figure with its interval: from the lower bound at its least to the upper bound at its most.
+
+        Args:
+            figure: Of what was given and what is right.
+            filled: Return the answers that make it least and most; of them the unknown ones count. None: nothing says
+                which these are, and where some are unknown, there is no interval.
+            is_correlation: As for `estimate`.
+        """
+        import numpy as np
+
+        known = self._x[~self._unknown], self._y[~self._unknown]
+        found = estimate(figure, known, self._left if self._is_whole else [], is_correlation=is_correlation)
+        if found is None or self._is_whole or not self._is_bounded or filled is None:
+            return found
+        lowest, highest = (
+            estimate(
+                figure,
+                (np.where(self._unknown, one, self._x), self._y),
+                self._left_of_all,
+                is_correlation=is_correlation,
+            )
+            for one in filled()
+        )
+        if lowest is None or highest is None:
+            return found
+        bounded = lowest.low is not None and highest.high is not None
+        low, high = (lowest.low, highest.high) if bounded else (None, None)
+        return Estimate(found.value, low, high, lowest.value, highest.value)
+
+
+def within(found: Estimate, least: float, most: float) -> Estimate:
+    """Return an estimate whose interval stays within what the figure can be."""
+    if found.low is None or found.high is None:
+        return found
+    return msgspec.structs.replace(found, low=max(found.low, least), high=min(found.high, most))
+
+
+def _jackknifed(value: float, without: Sequence[float | None], *, is_correlation: bool) -> Estimate:
+    known = [one for one in without if one is not None]
+    if not known or len(known) < len(without):
+        return Estimate(value)
+    if is_correlation and max(map(abs, (value, *known))) > _ONE:
+        return Estimate(value)
+    groups = len(known)
+    scaled = [math.atanh(one) for one in known] if is_correlation else known
+    centre = math.fsum(scaled) / groups
+    error = math.sqrt((groups - 1) / groups * math.fsum((one - centre) ** 2 for one in scaled))
+    if error < _NO_SPREAD:  # all alike, which does not say that others would be
+        return Estimate(value)
+    half = student_reach(groups) * error
+    middle = math.atanh(value) if is_correlation else value
+    low, high = middle - half, middle + half
+    return Estimate(value, math.tanh(low), math.tanh(high)) if is_correlation else Estimate(value, low, high)
