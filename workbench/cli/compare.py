@@ -29,7 +29,7 @@ from workbench.report.compare_page import compare_page
 from workbench.report.ledger_pages import PAGES
 from workbench.stats.intervals import Interval
 from workbench.wording.changes import alarm_objects
-from workbench.wording.comparisons import headline, shown_text, side_name, warnings
+from workbench.wording.comparisons import agreement_lines, headline, shown_text, side_name, warnings
 from workbench.wording.references import exceeded_text, floor_text, reference_name
 from workbench.wording.scores import interval_text, mean_text, signed
 
@@ -138,6 +138,8 @@ def _print_sides(found: Comparison) -> None:
         whole=("side", "verdict"),
         spare=("fallbacks", "unanswered", "p50_ms", "mean_of_scored", "completion_tokens", "scored", "wins"),
     )
+    for line in agreement_lines(found):
+        echo(line)
 
 
 def _print_slices(found: Comparison) -> None:

@@ -30,7 +30,7 @@ _MOST_FIELDS = 50
 _RIGHT = 1 - 1e-9
 
 
-class Part(NamedTuple):
+class ComparedPart(NamedTuple):
     """What is read in an answer as a whole, or in one field of it."""
 
     field: str | None
@@ -77,7 +77,7 @@ class TargetAnswers(msgspec.Struct, frozen=True):
     """The answers of runs, by side, beside their targets."""
 
     scorer: str
-    parts: list[Part]
+    parts: list[ComparedPart]
     fields_left_out: int
     """Fields of too few samples, or of too many others."""
     asked: dict[str, list[tuple[str, int]]]
@@ -90,7 +90,7 @@ class TargetAnswers(msgspec.Struct, frozen=True):
     """The sample keys whose targets are not on record, as they were never sent."""
     samples: dict[str, Sample]
 
-    def of(self, part: Part, run_id: str, side: str) -> GivenAnswers:
+    def of(self, part: ComparedPart, run_id: str, side: str) -> GivenAnswers:
         """Return the answers of one side; what it was to be asked and has no answer is unknown."""
         answers, found = self.answers[run_id, side], GivenAnswers([], [], [], [], 0)
         unplaced = 0
@@ -106,7 +106,7 @@ class TargetAnswers(msgspec.Struct, frozen=True):
         return found._replace(unplaced=unplaced)
 
 
-def _read(part: Part, sample_key: str, answer: SaidAnswer | None) -> float | Missing:
+def _read(part: ComparedPart, sample_key: str, answer: SaidAnswer | None) -> float | Missing:
     if answer is None or answer.state in ("unknown", "not asked"):
         return Missing.UNKNOWN
     if answer.state == "not right" or answer.value is None:
@@ -173,7 +173,7 @@ def _sample(row: AgreementTarget) -> Sample:
 
 def _beside(
     scorer: str,
-    parts: tuple[list[Part], int],
+    parts: tuple[list[ComparedPart], int],
     targets: Sequence[AgreementTarget],
     samples: dict[str, Sample],
     rows: Iterable[tuple[AgreementAnswer, SaidAnswer]],
@@ -200,7 +200,7 @@ def _beside(
     )
 
 
-def _parts(scorer: Scorer, samples: Mapping[str, Sample]) -> tuple[list[Part], int]:
+def _parts(scorer: Scorer, samples: Mapping[str, Sample]) -> tuple[list[ComparedPart], int]:
     """Return what can be set beside the targets, and how many fields cannot."""
     wanted = {}
     for key, sample in samples.items():
@@ -210,7 +210,7 @@ def _parts(scorer: Scorer, samples: Mapping[str, Sample]) -> tuple[list[Part], i
         return [], 0
     if scorer.reads == "number":
         right = {key: float(numbers[0]) for key, numbers in wanted.items()}
-        return ([Part(None, "numbers", [], right, _number)] if _is_scale(list(right.values())) else []), 0
+        return ([ComparedPart(None, "numbers", [], right, _number)] if _is_scale(list(right.values())) else []), 0
     if isinstance(scorer, JsonFields):
         return _of_fields(scorer, wanted)
     names = {key: labels for key, one in wanted.items() if (labels := scorer.right_labels(one))}
@@ -241,7 +241,7 @@ def _of_labels(
     field: str | None,
     names: Mapping[str, Sequence[str]],
     label_read: Callable[[str, Mapping[str, int]], str | None],
-) -> Part | None:
+) -> ComparedPart | None:
     """Return labels beside those of the targets; None where they are not few classes.
 
     Whether an answer is right, the scorer says: several texts may be accepted of a sample, of which the first names its
@@ -269,10 +269,10 @@ def _of_labels(
         # what the scorer does not take for right is not, whatever it looks like
         return OTHER if label is None or known[label] == right[sample_key] else float(known[label])
 
-    return Part(field, "labels", classes, right, read)
+    return ComparedPart(field, "labels", classes, right, read)
 
 
-def _of_fields(scorer: JsonFields, wanted: Mapping[str, Mapping[str, Any]]) -> tuple[list[Part], int]:
+def _of_fields(scorer: JsonFields, wanted: Mapping[str, Mapping[str, Any]]) -> tuple[list[ComparedPart], int]:
     """Return the fields of the target objects, each by what its targets are."""
     counts = Counter(name for one in wanted.values() for name in one)
     enough = [name for name, samples in counts.most_common(_MOST_FIELDS) if samples >= _LEAST_SAMPLES]
@@ -282,7 +282,7 @@ def _of_fields(scorer: JsonFields, wanted: Mapping[str, Mapping[str, Any]]) -> t
     ) - len(kept)
 
 
-def _field(scorer: JsonFields, name: str, wanted: Mapping[str, Any]) -> Part:
+def _field(scorer: JsonFields, name: str, wanted: Mapping[str, Any]) -> ComparedPart:
     values = list(wanted.values())
     numbers = {key: float(number) for key, one in wanted.items() if (number := _plain_number(one)) is not None}
     if len(numbers) == len(values) and _is_scale(list(numbers.values())):
@@ -292,7 +292,7 @@ def _field(scorer: JsonFields, name: str, wanted: Mapping[str, Any]) -> Part:
             is_text = isinstance(given, str) and scorer.types == "exact"
             return _number(sample_key, value, None if is_text or isinstance(given, bool) else number_of(given))
 
-        return Part(name, "numbers", [], numbers, read_number)
+        return ComparedPart(name, "numbers", [], numbers, read_number)
 
     def is_right(sample_key: str, said: Any) -> float:
         return float(isinstance(said, dict) and name in said and same(said[name], wanted[sample_key], scorer))
@@ -302,7 +302,7 @@ def _field(scorer: JsonFields, name: str, wanted: Mapping[str, Any]) -> Part:
         names = {key: [_label(one, scorer)] for key, one in wanted.items()}
         labels = _of_labels(name, names, lambda said, known: said if said in known else None)
     if labels is None:
-        return Part(
+        return ComparedPart(
             name,
             "shares",
             ["right"],

@@ -9,6 +9,8 @@ import msgspec
 
 import workbench.display.commands as commands
 from workbench.errors import Fault, InputError, nearest
+from workbench.evaluation.agreement_answers import TargetAnswers, target_answers
+from workbench.evaluation.agreement_differences import AgreementDifference, agreement_differences
 from workbench.evaluation.alarms import Alarm, open_alarms
 from workbench.evaluation.differing import Differing, SomeUnclustered, differing
 from workbench.evaluation.failures import planned_by_side, sides_asked
@@ -63,6 +65,9 @@ class Comparison(msgspec.Struct, frozen=True):
     """Of the jobs of the runs."""
     references: list[ReferencePoint]
     """What scores without a model on the samples of the newest run."""
+    agreement: list[AgreementDifference]
+    """How far each side agrees with the targets beyond chance, beside the baseline; empty where the scorer reads no number
+    or label, or the targets are neither a scale nor few classes."""
 
     def is_ranked(self, side: ModelResult) -> bool:
         """Return whether enough is known of a side to rank it."""
@@ -89,6 +94,8 @@ class ComparisonInput(msgspec.Struct, frozen=True):
     min_answered: float
     open_alarms: list[Alarm]
     references: list[ReferencePoint]
+    answers: TargetAnswers | None
+    """As the scorer read them; None where nothing can be set beside the targets."""
 
     @property
     def baselines(self) -> list[str]:
@@ -159,20 +166,12 @@ def load_input(reader: Reader, wanted: ComparisonRequest) -> ComparisonInput:
     }
     newest = max(runs, key=lambda run: run.started_at)
     references = [one for one in references_of(reader, newest, compared, chosen) if one.scorer == chosen]
+    by_it = [row for row in settings if row.scorer == chosen]
+    answers = target_answers(reader, run_ids, by_it, cluster=wanted.cluster, on_fallback=on_fallback)
     return ComparisonInput(
-        chosen,
-        runs,
-        sides,
-        there.samples,
-        _metadata(reader, sides, there.samples),
-        unlike,
-        there.are_shares,
-        on_fallback,
-        planned,
-        least,
-        standing,
-        references,
-    )
+        chosen, runs, sides, there.samples, _metadata(reader, sides, there.samples), unlike, there.are_shares, on_fallback,
+        planned, least, standing, references, answers,
+    )  # fmt: skip
 
 
 def compare_sides(material: ComparisonInput, wanted: ComparisonRequest) -> Comparison:
@@ -211,6 +210,7 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
     return Comparison(
         material.scorer, material.runs, material.sides, found, material.differing, material.are_shares, material.on_fallback,
         baseline, slices, material.planned, material.min_answered, material.open_alarms, material.references,
+        agreement_differences(material.answers, pairs),
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import SideFigures, SideSample, UnsentKey
 from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_intervals, student
-from workbench.stats.paired import LEVEL, Bounded, Paired, holm, level_shown, paired
+from workbench.stats.paired import LEVEL, Bounded, Paired, holm_of_known, level_shown, paired
 
 FEW_DIFFER = 10
 """Where fewer samples differ and no difference is shown, there were too few to say anything."""
@@ -330,10 +330,10 @@ def differences_within(
         for side, base in every:
             beside.append(_Beside(side, base, _joined(rows[side.run_id, side.model], rows[base.run_id, base.model])))
     tested = [one.tested() for one in beside]
-    adjusted = _adjusted([found.p_value for found in tested])
-    finished = _adjusted([None if found.finished is None else found.finished.p_value for found in tested])
+    adjusted = holm_of_known([found.p_value for found in tested])
+    finished = holm_of_known([None if found.finished is None else found.finished.p_value for found in tested])
     scored = [one.among_scored() for one in beside]
-    only_scored = _adjusted([None if found is None else found.p_value for found in scored])
+    only_scored = holm_of_known([None if found is None else found.p_value for found in scored])
     alone = LEVEL / max(sum(p_value is not None for p_value in adjusted), 1)
     tests = list(map(_Tests, tested, adjusted, finished, scored, only_scored, itertools.repeat(alone)))
     return [
@@ -343,12 +343,6 @@ def differences_within(
         ]
         for first in (place * len(every) for place in range(len(parts)))
     ]
-
-
-def _adjusted(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's adjustment of those that there are."""
-    found = iter(holm([p_value for p_value in p_values if p_value is not None]))
-    return [None if p_value is None else next(found) for p_value in p_values]
 
 
 def why_unscored(row: SideSample | None) -> str:

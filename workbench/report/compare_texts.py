@@ -3,7 +3,7 @@
 import workbench.display.text as people
 from workbench.evaluation.comparison import Comparison, is_baseline
 from workbench.evaluation.sides import Difference, ModelResult
-from workbench.wording.comparisons import headline, shown_text, side_name
+from workbench.wording.comparisons import agreement_lines, headline, shown_text, side_name
 from workbench.wording.scores import interval_text, signed
 
 MOST_LINES = 3
@@ -15,7 +15,7 @@ def texts_by_place(found: Comparison) -> dict[str, str]:
     Returns:
         Place -> text, safe to show: `line0` and on, the first differences in words; `more`, how many there are beyond; and of
         side 0 and on `value0`, `interval0`, `shown0`, `counts0`, `shared0`, and of slice 0 and on `slice0.value0`
-        and `slice0.shown0`.
+        and `slice0.shown0`; and `agreement0` and on, how far sides agree with the targets beyond chance.
     """
     texts = {f"line{place}": "" for place in range(MOST_LINES)}
     shown = sorted(found.differences, key=lambda one: one.verdict not in ("better", "worse"))
@@ -25,6 +25,8 @@ def texts_by_place(found: Comparison) -> dict[str, str]:
     beside = {(one.side.run_id, one.side.model): one for one in found.differences}
     for place, side in enumerate(found.sides):
         texts |= _of_side(place, side, beside.get((side.run_id, side.model)), found)
+    lines = agreement_lines(found)
+    texts |= {f"agreement{place}": (lines[place : place + 1] or [""])[0] for place in range(len(found.sides))}
     for number, part in enumerate(found.slices):
         within = {(one.side.run_id, one.side.model): one for one in part.differences}
         for place, side in enumerate(found.sides):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from workbench.stats.jackknife import Estimate, Jackknife, Missing, each_alone, estimate, left_out, within
-from workbench.stats.kappa import Squared, at_extreme, kappa
+from workbench.stats.kappa import Squared, at_extreme, kappa, perfect_low
 
 if TYPE_CHECKING:
     from workbench.stats.jackknife import Mask, Numbers
@@ -83,6 +83,7 @@ def agreement(
                 at_extreme(x, y, unknown, Squared, highest=True),
             ),
             is_correlation=True,
+            if_perfect=lambda y, wrong: perfect_low(y, wrong, Squared),
         ),
         int(is_number.sum()),
     )

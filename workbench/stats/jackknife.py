@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from workbench.stats.intervals import student_reach
+from workbench.stats.intervals import CONFIDENCE, student_reach
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +21,7 @@ _LEAST_GROUPS = 3
 _ONE = 1 - 1e-12
 """A correlation beyond it has no spread that its transformation could show."""
 _NO_SPREAD = 1e-12
+_SIDE = (1 - CONFIDENCE) / 2
 
 
 class Missing(Enum):
@@ -83,7 +84,7 @@ def estimate(
     value = figure(x, y)
     if value is None:
         return None
-    return _jackknifed(value, [figure(x[kept], y[kept]) for kept in left], is_correlation=is_correlation)
+    return estimate_of(value, [figure(x[kept], y[kept]) for kept in left], is_correlation=is_correlation)
 
 
 class Jackknife:
@@ -104,6 +105,7 @@ class Jackknife:
         self._unknown, self._is_whole, self._is_bounded = unknown, not unknown.any(), is_bounded
         known = [one for one, missing in zip(clusters, unknown, strict=True) if not missing]
         self._left, self._left_of_all = left_out(known) if is_bounded else [], left_out(clusters)
+        self._clusters = len(set(clusters))
 
     def estimate(
         self,
@@ -111,6 +113,7 @@ class Jackknife:
         filled: "Callable[[], tuple[Numbers, Numbers]] | None" = None,
         *,
         is_correlation: bool = False,
+        if_perfect: "Callable[[Numbers, float], float] | None" = None,
     ) -> Estimate | None:
         """Return a figure with its interval: from the lower bound at its least to the upper bound at its most.
 
@@ -119,22 +122,22 @@ class Jackknife:
             filled: Return the answers that make it least and most; of them the unknown ones count. None: nothing says
                 which these are, and where some are unknown, there is no interval.
             is_correlation: As for `estimate`.
+            if_perfect: Return the least that a figure of 1, which shows no spread, may be: of what is right, and the largest
+                share of clusters that may hold something wrong though none was seen (Clopper and Pearson, 1934).
         """
         import numpy as np
 
+        def of(x: "Numbers", y: "Numbers", left: "Sequence[Mask]") -> Estimate | None:
+            found = estimate(figure, (x, y), left, is_correlation=is_correlation)
+            if found is None or found.low is not None or found.value < _ONE or not left or if_perfect is None:
+                return found
+            return Estimate(found.value, if_perfect(y, 1 - _SIDE ** (1 / self._clusters)), found.value)
+
         known = self._x[~self._unknown], self._y[~self._unknown]
-        found = estimate(figure, known, self._left if self._is_whole else [], is_correlation=is_correlation)
+        found = of(*known, self._left if self._is_whole else [])
         if found is None or self._is_whole or not self._is_bounded or filled is None:
             return found
-        lowest, highest = (
-            estimate(
-                figure,
-                (np.where(self._unknown, one, self._x), self._y),
-                self._left_of_all,
-                is_correlation=is_correlation,
-            )
-            for one in filled()
-        )
+        lowest, highest = (of(np.where(self._unknown, one, self._x), self._y, self._left_of_all) for one in filled())
         if lowest is None or highest is None:
             return found
         bounded = lowest.low is not None and highest.high is not None
@@ -149,7 +152,8 @@ def within(found: Estimate, least: float, most: float) -> Estimate:
     return msgspec.structs.replace(found, low=max(found.low, least), high=min(found.high, most))
 
 
-def _jackknifed(value: float, without: Sequence[float | None], *, is_correlation: bool) -> Estimate:
+def estimate_of(value: float, without: Sequence[float | None], *, is_correlation: bool = False) -> Estimate:
+    """Return a figure with its interval from what it is without each cluster in turn; None where it is not defined there."""
     known = [one for one in without if one is not None]
     if not known or len(known) < len(without):
         return Estimate(value)

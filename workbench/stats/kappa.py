@@ -25,6 +25,9 @@ _MOST_STEPS, _CLOSE = 100, 1e-13
 class Distance(Protocol):
     """How far answers are from what is right."""
 
+    farthest: float
+    """The largest distance that there is."""
+
     def apart(self, x: "Numbers", y: "Numbers") -> "Numbers":
         """Return the distance of each answer from what is right."""
         ...
@@ -46,6 +49,7 @@ class Squared:
     def __init__(self, right: "Numbers") -> None:
         self._mean, self._spread = float(right.mean()), float(right.var())
         self._ends = float(right.min()), float(right.max())
+        self.farthest = (self._ends[1] - self._ends[0]) ** 2
 
     def apart(self, x: "Numbers", y: "Numbers") -> "Numbers":
         """Return the square of each difference."""
@@ -72,6 +76,7 @@ class Unequal:
 
         self._labels, counts = np.unique(right, return_counts=True)
         self._shares = counts / len(right)
+        self.farthest = 1.0
 
     def apart(self, x: "Numbers", y: "Numbers") -> "Numbers":
         """Return 1 where a label differs."""
@@ -98,7 +103,7 @@ class Missed:
     """Of labels where chance is left aside: 1 less the ratio of the sums is accuracy."""
 
     def __init__(self, right: "Numbers") -> None:
-        pass
+        self.farthest = 1.0
 
     def apart(self, x: "Numbers", y: "Numbers") -> "Numbers":
         """Return 1 where a label differs."""
@@ -127,6 +132,18 @@ def kappa(x: "Numbers", y: "Numbers", distance: DistanceTo) -> float | None:
     to = distance(y)
     by_chance = float(to.by_chance(x).sum())
     return None if by_chance <= 0 else 1 - float(to.apart(x, y).sum()) / by_chance
+
+
+def perfect_low(y: "Numbers", wrong: float, distance: DistanceTo) -> float:
+    """Return kappa where answers are what is right, but for a share that is as far from it as can be.
+
+    Args:
+        y: What is right.
+        wrong: The share.
+        distance: Of labels, or of numbers.
+    """
+    to = distance(y)
+    return 1 - wrong * to.farthest / float(to.by_chance(y).mean())
 
 
 def at_extreme(x: "Numbers", y: "Numbers", unknown: "Mask", distance: DistanceTo, *, highest: bool) -> "Numbers":

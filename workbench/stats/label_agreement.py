@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from workbench.stats.jackknife import Estimate, Jackknife, Missing, each_alone, within
-from workbench.stats.kappa import NOTHING, OTHER, Unequal, at_extreme, kappa
+from workbench.stats.kappa import NOTHING, OTHER, Unequal, at_extreme, kappa, perfect_low
 
 if TYPE_CHECKING:
     from workbench.stats.jackknife import Mask, Numbers
@@ -83,7 +83,7 @@ def label_agreement(
 
 
 def label_arrays(given: Sequence[float | Missing], right: Sequence[float]) -> "tuple[Numbers, Numbers, Mask]":
-    """Return the labels given, those that are right, and which are unknown; what is not right is no label at all."""
+    """Return the labels given, those that are right, and which are unknown; what is not right has none."""
     import numpy as np
 
     x = np.asarray([NOTHING if isinstance(one, Missing) else one for one in given], dtype=float)
@@ -98,6 +98,7 @@ def kappa_of_labels(over: Jackknife, x: "Numbers", y: "Numbers", unknown: "Mask"
         lambda x, y: kappa(x, y, Unequal),
         lambda: (at_extreme(x, y, unknown, Unequal, highest=False), at_extreme(x, y, unknown, Unequal, highest=True)),
         is_correlation=True,
+        if_perfect=lambda y, wrong: perfect_low(y, wrong, Unequal),
     )
 
 
@@ -153,6 +154,10 @@ def accuracy_of(over: Jackknife, right: "Numbers") -> Estimate:
     """Return the share that is right with its interval: at its least no unknown answer is, at its most each."""
     import numpy as np
 
-    found = over.estimate(lambda x, y: float(np.mean(x == y)), lambda: (np.full_like(right, OTHER), right))
+    found = over.estimate(
+        lambda x, y: float(np.mean(x == y)),
+        lambda: (np.full_like(right, OTHER), right),
+        if_perfect=lambda _, wrong: 1 - wrong,
+    )
     assert found is not None
     return within(found, 0.0, 1.0)

@@ -193,6 +193,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def holm_of_known(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return the same for those of several tests that there are."""
+    found = iter(holm([p_value for p_value in p_values if p_value is not None]))
+    return [None if p_value is None else next(found) for p_value in p_values]
+
+
 def level_shown(p_value: float, adjusted: float) -> float:
     """Return the level at which an interval says the same as the adjusted decision:
     it holds 0 where that is not below `LEVEL`.

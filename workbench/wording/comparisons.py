@@ -1,11 +1,12 @@
 """What a comparison shows, in words that follow from its tests."""
 
 from workbench.display.text import percent, plural, significant, words
+from workbench.evaluation.agreement_differences import AgreementDifference
 from workbench.evaluation.comparison import Comparison, few_clusters
 from workbench.evaluation.sides import Coverage, Difference, Lost, ModelResult
 from workbench.wording.changes import alarm_text
 from workbench.wording.differences import differing_text
-from workbench.wording.scores import interval_text, signed, size, unit
+from workbench.wording.scores import bounds_text, interval_text, signed, size, unit
 
 
 def side_name(side: ModelResult, comparison: Comparison) -> str:
@@ -78,6 +79,34 @@ def headline(difference: Difference, comparison: Comparison) -> str:
     if (tokens := _tokens(difference)) is not None:
         parts.append(tokens)
     return "; ".join(parts) + "."
+
+
+def agreement_lines(comparison: Comparison) -> list[str]:
+    """Return how far each side agrees with the targets beyond chance, beside its baseline: a line each."""
+    names = {(side.run_id, side.model): side_name(side, comparison) for side in comparison.sides}
+    lines = []
+    for one in comparison.agreement:
+        if one.figure == "accuracy":  # which the mean of the scores is
+            continue
+        name, base = names[one.run_id, one.model], names[one.baseline_run_id, one.baseline_model]
+        if one.found is None:
+            lines.append(f"The {one.figure} of {name} and {base} is not defined on the answers that are known of both.")
+            continue
+        value = signed(one.found.difference, are_shares=False) or "0"
+        bounds = "" if one.low is None else f" {bounds_text(one.low, one.high, are_shares=False)}"
+        lines.append(f"{name} − {base}: {one.figure} {value}{bounds}: {_agreement_shown(one)}.")
+    return lines
+
+
+def _agreement_shown(one: AgreementDifference) -> str:
+    beside = f"; {one.unknown} of {plural(one.asked, 'answer')} unknown" if one.unknown else ""
+    match one.verdict:
+        case "better" | "worse":
+            return f"{one.verdict} beyond chance{beside}"
+        case "open":
+            return f"shown on the answers that are known of both; open over all {one.asked}: {one.unknown} unknown"
+        case _:
+            return f"no difference shown{beside}"
 
 
 _NOT_RIGHT = {

@@ -100,7 +100,11 @@ def test_labels_that_say_nothing_have_no_kappa() -> None:
     assert alike.kappa is None
     assert alike.accuracy.value == pytest.approx(0.9)
     perfect = label_agreement([0.0, 1.0] * 10, [0.0, 1.0] * 10, ["yes", "no"])
-    assert (perfect.kappa, perfect.accuracy, perfect.macro_f1) == (Estimate(1.0), Estimate(1.0), Estimate(1.0))
+    low = 0.025 ** (1 / 20)
+    assert perfect.accuracy.low == pytest.approx(low)  # as Clopper and Pearson have it
+    assert perfect.kappa is not None
+    assert perfect.kappa.low == pytest.approx(1 - (1 - low) / 0.5)
+    assert perfect.macro_f1 == Estimate(1.0)
 
 
 def test_a_class_that_no_answer_has_is_no_help() -> None:

@@ -1,0 +1,75 @@
+"""Differences of kappa and accuracy, beside every way to swap two models, and how often their test errs."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from workbench.stats.kappa import DistanceTo, Missed, Squared, Unequal, kappa
+from workbench.stats.paired_agreement import MOST_EXACT, paired_agreement
+
+
+def drawn(chance: random.Random, n: int, alike: float, labels: int = 3) -> tuple[list[float], list[float], list[float]]:
+    right = [float(chance.randrange(labels)) for _ in range(n)]
+    one, other = (
+        [target if chance.random() < alike else float(chance.randrange(-1, labels)) for target in right]
+        for _ in range(2)
+    )
+    return one, other, right
+
+
+@pytest.mark.parametrize("distance", [Unequal, Squared, Missed])
+def test_few_clusters_are_swapped_in_every_way(distance: DistanceTo) -> None:
+    chance = random.Random(41)
+    for _ in range(20):
+        one, other, right = map(np.array, drawn(chance, 12, 0.5))
+        clusters = [chance.randrange(6) for _ in range(12)]
+        found = paired_agreement((one, other), right, clusters, distance)
+        if found is None:
+            continue
+        differences = []
+        for swapped in itertools.product([False, True], repeat=6):
+            here = np.array([swapped[cluster] for cluster in clusters])
+            values = [kappa(np.where(here, *pair), right, distance) for pair in ((other, one), (one, other))]
+            differences.append((values[0] or 0.0) - (values[1] or 0.0))
+        assert found.difference == pytest.approx(differences[0])
+        assert found.p_value == pytest.approx(np.mean(np.abs(differences) >= abs(differences[0]) - 1e-12))
+        assert found.method.startswith("permutation test over")
+
+
+def test_draws_say_what_every_way_does() -> None:
+    """Thirteen clusters that differ are drawn; that there is one more, which changes nothing much, leaves the p-value."""
+    one = [0.0] * 13 + [1.0] * 17
+    right = [0.0, 1.0] * 15
+    other = [1.0 - label for label in one[:13]] + one[13:]
+    found = paired_agreement((np.array(one), np.array(other)), np.array(right), range(30), Missed)
+    assert found is not None
+    assert found.differing == MOST_EXACT + 1
+    assert "9999 draws" in found.method
+    assert found.difference == pytest.approx(1 / 30)
+    assert found.p_value == 1  # 7 : 6 is the least that thirteen can differ
+    ahead = paired_agreement((np.array(right), np.array(other)), np.array(right), range(30), Missed)
+    again = paired_agreement((np.array(right), np.array(other)), np.array(right), range(30), Missed)
+    assert ahead == again
+    assert ahead is not None
+    wrong = sum(label != target for label, target in zip(other, right, strict=True))
+    assert ahead.p_value == pytest.approx(max(2 * 0.5**wrong, 1 / 10_000), abs=0.002)
+
+
+def test_models_that_answer_alike_do_not_differ() -> None:
+    one, _, right = drawn(random.Random(43), 30, 0.5)
+    found = paired_agreement((np.array(one), np.array(one)), np.array(right), range(30), Unequal)
+    assert found is not None
+    assert (found.difference, found.p_value, found.low) == (0, 1, None)
+
+
+@pytest.mark.long
+def test_models_that_are_alike_are_rarely_told_apart() -> None:
+    chance, hits, rounds = random.Random(47), 0, 400
+    for _ in range(rounds):
+        one, other, right = map(np.array, drawn(chance, 60, 0.6))
+        found = paired_agreement((one, other), right, range(60), Unequal)
+        assert found is not None
+        hits += found.p_value < 0.05
+    assert hits / rounds < 0.05 + 3 * (0.05 * 0.95 / rounds) ** 0.5
