@@ -10,6 +10,7 @@ import pytest
 from tests.compared_runs import record
 from tests.conftest import Workbench, job
 from tests.end_to_end.test_references import MODELS, grading
+from workbench.api.frames import Frames
 from workbench.outcomes import Outcome
 from workbench.stats.agreement import agreement
 from workbench.stats.jackknife import Missing
@@ -102,6 +103,68 @@ def test_targets_that_are_not_several_classes(bench: Workbench, targets: list[st
         len(targets)
     )
     bench("report", "r1")
+
+
+def test_models_are_compared_beyond_chance(bench: Workbench) -> None:
+    worse = [LABELS[(number + (number % 3 == 0)) % 3] for number in range(45)]
+    judged(bench, {"good": TARGETS, "worse": worse, "same": TARGETS, "stopped": worse[:30]})
+    found = bench.json("compare", "r1", "--baseline", "good", "--no-report")["agreement"]
+    kappa = {one["model"]: one for one in found if one["figure"] == "kappa"}
+    assert {model: one["verdict"] for model, one in kappa.items()} == {
+        "worse": "worse", "same": "none shown", "stopped": "worse",
+    }  # fmt: skip
+    assert kappa["worse"]["found"]["difference"] == pytest.approx(-0.5)
+    assert kappa["worse"]["low"] < -0.5 < kappa["worse"]["high"] < 0
+    assert (kappa["same"]["found"]["differing"], kappa["same"]["adjusted_p"]) == (0, 1)
+    assert (kappa["stopped"]["asked"], kappa["stopped"]["unknown"]) == (45, 15)
+    assert kappa["stopped"]["at_lowest"]["difference"] < kappa["worse"]["found"]["difference"]
+    reverse = bench.json("compare", "r1", "--baseline", "stopped", "--no-report")["agreement"]
+    assert {one["model"]: one["verdict"] for one in reverse if one["figure"] == "kappa"} == {
+        "good": "better", "worse": "none shown", "same": "better",
+    }  # fmt: skip
+    said = bench("compare", "r1", "--baseline", "good").stdout
+    assert "worse − good: kappa −0.500 [" in said
+    (page,) = (bench.folder / "reports").rglob("r1*compare.html")
+    assert "worse − good: kappa −0.500 [" in page.read_text("utf-8")
+
+
+def test_a_difference_that_unknown_answers_could_undo_is_open(bench: Workbench) -> None:
+    worse = [LABELS[(number + (number % 3 == 0)) % 3] for number in range(45)]
+    judged(bench, {"good": TARGETS[:24], "worse": worse})
+    (kappa,) = (
+        one
+        for one in bench.json("compare", "r1", "--baseline", "worse", "--no-report")["agreement"]
+        if one["figure"] == "kappa"
+    )
+    assert (kappa["verdict"], kappa["unknown"]) == ("open", 21)
+    assert kappa["low"] < 0 < kappa["found"]["difference"]
+
+
+def test_a_gate_asks_for_agreement_beyond_chance(bench: Workbench) -> None:
+    grading(bench)
+    text = (bench.folder / "job.toml").read_text()
+    bench.write("job.toml", f"{text}\n[gates]\nmin_kappa = {{ numeric = 0.999 }}\n")
+    ended = bench.json("run", "job.toml", "--local", "--no-report", code=100)
+    (mini,) = (gate for gate in ended["gates"] if gate["model"] == MODELS[1])
+    assert (mini["gate"], mini["result"]) == ("min_kappa", "not met")
+    assert f"{MODELS[1]} has a weighted kappa of 0." in mini["says"]
+    bench.write("job.toml", f"{text}\n[gates]\nmin_kappa = {{ numeric = -0.9 }}\n")
+    assert {gate["result"] for gate in bench.json("run", "job.toml", "--local", "--no-report")["gates"]} == {"met"}
+    bench.write("job.toml", f"{text}\n[gates]\nmin_macro_f1 = {{ numeric = 0.5 }}\n")
+    wrong = bench("run", "job.toml", "--local", code=2)
+    assert "gates.min_macro_f1.numeric: 'numeric' does not read a label" in wrong.stderr
+
+
+def test_agreement_is_a_tidy_frame(bench: Workbench) -> None:
+    judged(bench, {"m": TARGETS, "n": ["yes"] * 45})
+    frame = Frames(bench.ledger.path).agreement("r1")
+    kappa = frame[frame.figure == "kappa"].set_index("model")
+    assert list(kappa.loc["n", ["run_id", "scorer", "value", "n"]]) == ["r1", "exact", pytest.approx(0), 45]
+    assert kappa.loc["m", "low"] < kappa.loc["m", "value"] == 1
+    assert set(frame[frame.figure == "recall"].label) == set(LABELS)
+    assert frame[(frame.figure == "precision") & (frame.model == "n")].label.tolist() == ["yes"]
+    record(bench, "r2", {"m": [1.0] * 45})
+    assert Frames(bench.ledger.path).agreement().empty
 
 
 def test_fields_of_an_object_agree_each_by_its_kind(bench: Workbench) -> None:

@@ -13,6 +13,7 @@ import workbench.settings.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.readings import Reading, readings_of
 from workbench.api.session import Target, ledger_to_read
+from workbench.evaluation.agreements import figure_rows, run_agreement
 from workbench.evaluation.comparison import (
     CLUSTER,
     ComparisonRequest,
@@ -21,9 +22,9 @@ from workbench.evaluation.comparison import (
     load_input,
     slice_rows,
 )
-from workbench.evaluation.run_figures import find_run
+from workbench.evaluation.run_figures import LAST, find_run
 from workbench.ledger.queries import reading
-from workbench.ledger.rows import JobOfRun
+from workbench.ledger.rows import JobOfRun, Provenance
 from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.routes.facts import RouteFacts
 from workbench.routes.names import Episode
@@ -46,6 +47,13 @@ _READING_TYPES = {
     **dict.fromkeys(("read_at", "recorded_at"), _MOMENT),
     **dict.fromkeys(("share_low", "share_high", "units_low", "units_high", "total_units"), "float64"),
     "withdrawn": "bool",
+}
+_AGREEMENT_TYPES = {
+    **dict.fromkeys(("run_id", "model"), "string"),
+    "is_people": "bool",
+    **dict.fromkeys(("scorer", "field", "label", "figure"), "string"),
+    **dict.fromkeys(("value", "low", "high"), "float64"),
+    "n": "int64",
 }
 _PROBE_TYPES = {
     **dict.fromkeys(("run_id", "requested_model", "answers", "failure", "tools"), "string"),
@@ -164,6 +172,26 @@ class Frames:
             if wanted.by is None
             else slice_rows(found)
         )
+
+    def agreement(self, run: str = LAST) -> "pandas.DataFrame":
+        """Return one row per model, field and figure: how far a run's answers agree with its targets, as `workbench show` has it.
+
+        `value` is of the `n` answers that are known, `low` and `high` of its 95 % interval, whatever the unknown ones are.
+        Figures of a class have its name as `label`. A second annotator has the name of the column as `model`, and `is_people`.
+        Empty where nothing can be set beside the targets (`workbench help scorers`).
+
+        Args:
+            run: An id, the beginning of one, or `last`.
+
+        Raises:
+            InputError: There is no such run.
+        """
+        import pandas
+
+        with reading(self._ledger) as reader:
+            found = run_agreement(reader, reader.only(Provenance, run_id=find_run(reader, run)))
+        frame = pandas.DataFrame(figure_rows(found), columns=list(_AGREEMENT_TYPES))
+        return frame.astype(_AGREEMENT_TYPES)
 
     def readings(self) -> "pandas.DataFrame":
         """Return one row per reading of the allowance (`workbench allowance reading`); shares are from 0 to 1 of the total."""

@@ -2,11 +2,18 @@
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from workbench.evaluation.agreement_answers import GivenAnswers, Part, PartKind, TargetAnswers, decoded, target_answers
+from workbench.evaluation.agreement_answers import (
+    ComparedPart,
+    GivenAnswers,
+    PartKind,
+    TargetAnswers,
+    decoded,
+    target_answers,
+)
 from workbench.evaluation.sides import least_answered
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
@@ -60,6 +67,7 @@ class PartAgreement(msgspec.Struct, frozen=True):
 class RunAgreement(msgspec.Struct, frozen=True):
     """The agreement of everybody in a run with its targets."""
 
+    run_id: str
     scorer: str
     """By which the answers were read."""
     kind: Literal["numbers", "labels", "shares", "fields"]
@@ -104,13 +112,45 @@ def run_agreement(reader: Reader, run: Provenance, scorer: str | None = None) ->
     if not any(one.found for part in parts for one in part.sides):
         return None
     if parts[0].field is not None:
-        return RunAgreement(answers.scorer, "fields", [], len(answers.samples), [], parts, answers.fields_left_out)
+        return RunAgreement(
+            run.run_id, answers.scorer, "fields", [], len(answers.samples), [], parts, answers.fields_left_out
+        )
     (whole,) = parts
-    return RunAgreement(answers.scorer, whole.kind, whole.labels, whole.samples, whole.sides, [], 0)
+    return RunAgreement(run.run_id, answers.scorer, whole.kind, whole.labels, whole.samples, whole.sides, [], 0)
+
+
+def figure_rows(found: RunAgreement | None) -> list[dict[str, Any]]:
+    """Return every figure as a flat row, each class's with its label."""
+    if found is None:
+        return []
+    rows = []
+    for part in found.parts:
+        for side in part.sides:
+            named = {
+                "run_id": found.run_id, "model": side.name, "is_people": side.is_people, "scorer": found.scorer,
+                "field": part.field, "label": None,
+            }  # fmt: skip
+            rows += [named | one for one in _figures(side)]
+    return rows
+
+
+def _figures(side: SideAgreement) -> Iterator[dict[str, Any]]:
+    of = side.found
+    if of is None:
+        return
+    for name in of.__struct_fields__:
+        figure = getattr(of, name)
+        if isinstance(figure, Estimate):
+            n = of.numbers if isinstance(of, Agreement) and name in ("pearson", "spearman") else of.n
+            yield {"figure": name, "value": figure.value, "low": figure.low, "high": figure.high, "n": n}
+    for one in of.classes if isinstance(of, LabelAgreement) else ():
+        for name, n in (("precision", one.given), ("recall", one.support), ("f1", one.support)):
+            if (value := getattr(one, name)) is not None:
+                yield {"label": one.label, "figure": name, "value": value, "low": None, "high": None, "n": n}
 
 
 def _part(
-    answers: TargetAnswers, part: Part, run_id: str, least: float, people: Sequence[tuple[ReferenceRow, Scorer]]
+    answers: TargetAnswers, part: ComparedPart, run_id: str, least: float, people: Sequence[tuple[ReferenceRow, Scorer]]
 ) -> PartAgreement:
     sides = []
     for own_run_id, side in answers.answers:
@@ -129,14 +169,16 @@ def _by_kappa(one: SideAgreement) -> tuple[bool, bool, float]:
     return one.is_people, not one.is_ranked, math.inf if at is None else -at
 
 
-def _side(name: str, part: Part, given: GivenAnswers, least: float, *, is_people: bool = False) -> SideAgreement:
+def _side(
+    name: str, part: ComparedPart, given: GivenAnswers, least: float, *, is_people: bool = False
+) -> SideAgreement:
     not_right, unknown = given.count(Missing.NOT_RIGHT), given.count(Missing.UNKNOWN)
     known = given.asked - unknown
     found = found_of(part, given) if known else None
     return SideAgreement(name, is_people, given.asked, not_right, unknown, found, known >= least * given.asked)
 
 
-def found_of(part: Part, given: GivenAnswers) -> Found:
+def found_of(part: ComparedPart, given: GivenAnswers) -> Found:
     """Return how far the answers of a side agree with the targets, of which one at least is known."""
     beside: tuple[list[float | Missing], list[float]] = given.given, given.right
     clusters: list[Hashable] = given.clusters
@@ -148,7 +190,9 @@ def found_of(part: Part, given: GivenAnswers) -> Found:
     return share_agreement(*beside, clusters, is_bounded=is_bounded)
 
 
-def _annotator(row: ReferenceRow, scorer: Scorer, part: Part, answers: TargetAnswers, least: float) -> SideAgreement:
+def _annotator(
+    row: ReferenceRow, scorer: Scorer, part: ComparedPart, answers: TargetAnswers, least: float
+) -> SideAgreement:
     """Return how far a second annotator agrees; what is left out of the column is not asked."""
     found = GivenAnswers([], [], [], [], 0)
     asked = 0

@@ -4,8 +4,11 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+import msgspec
+
 from workbench.endings import EXIT_CODES, GateVerdict, RunStatus
 from workbench.errors import Fault, InputError
+from workbench.evaluation.agreements import SideAgreement, run_agreement
 from workbench.evaluation.alarms import Watch, watches
 from workbench.evaluation.references import references_of
 from workbench.evaluation.run_figures import RunFindings, find_run, run_findings
@@ -14,6 +17,8 @@ from workbench.job.file import PREVIOUS, GatesTable
 from workbench.job.job import Job
 from workbench.ledger.entries import GateDecided, RunEnded, newer_than
 from workbench.ledger.gates import (
+    AgreementFigure,
+    AgreementFound,
     DifferenceFound,
     GateFinding,
     MeanFound,
@@ -33,6 +38,7 @@ from workbench.ledger.run_rows import RunItems
 from workbench.ledger.score_rows import EarlierRun
 from workbench.ledger.store import Ledger
 from workbench.stats.intervals import Interval
+from workbench.stats.label_agreement import LabelAgreement
 
 
 def gate_findings(
@@ -50,6 +56,7 @@ def gate_findings(
     return [
         *_means(found, gates.min_mean),
         *_over_constants(reader, found, gates.min_over_constant),
+        *_agreements(reader, found, gates),
         *_shares(found, items, gates),
         *_drops(reader, found, gates),
         *_steady(reader, found, gates),
@@ -91,6 +98,38 @@ def _over_constants(reader: Reader, found: RunFindings, least: dict[str, float])
             if one.low is not None and one.high is not None and not one.is_finished_only:
                 result = "met" if one.low >= wanted else "not met" if one.high < wanted else "cannot tell"
             yield GateFinding("min_over_constant", result, over, scorer, one.side.model)
+
+
+def _agreements(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[GateFinding]:
+    """Return how far every model agrees with the targets against the least that is wanted, by the 95 % interval."""
+    for gate, least in (("min_kappa", gates.min_kappa), ("min_macro_f1", gates.min_macro_f1)):
+        for scorer, wanted in least.items():
+            agreement = run_agreement(reader, found.provenance, scorer)
+            if agreement is None or agreement.fields:
+                yield GateFinding(gate, "cannot tell", Undecided("no agreement"), scorer)
+                continue
+            for side in agreement.sides:
+                if not side.is_people:
+                    kind = agreement.kind
+                    yield GateFinding(gate, *_agreement(gate, kind, side, wanted), scorer, side.name)
+
+
+def _agreement(gate: str, kind: str, side: SideAgreement, wanted: float) -> tuple[GateVerdict, AgreementFound]:
+    value = side.kappa
+    if gate == "min_macro_f1":
+        value = side.found.macro_f1 if isinstance(side.found, LabelAgreement) else None
+    figure: AgreementFigure = (
+        "macro F1" if gate == "min_macro_f1" else "weighted kappa" if kind == "numbers" else "kappa"
+    )
+    found = AgreementFound(figure, wanted, side.asked, side.unknown)
+    if value is None:
+        return "cannot tell", found
+    found = msgspec.structs.replace(
+        found, value=value.value, at_lowest=value.at_lowest, at_highest=value.at_highest, low=value.low, high=value.high
+    )
+    if value.low is None or value.high is None:
+        return "cannot tell", found
+    return "met" if value.low >= wanted else "not met" if value.high < wanted else "cannot tell", found
 
 
 def _beside(interval: Interval | None, wanted: float) -> tuple[GateVerdict, MeanFound]:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from workbench.errors import nearest
-from workbench.job.file import JobFile, PromptTable, RequestFields
+from workbench.job.file import GatesTable, JobFile, PromptTable, RequestFields
 from workbench.job.request_fields import request_problems
 from workbench.scoring.scorer import OptionError, Scorer
 from workbench.strict import Problem, shown
@@ -136,7 +136,7 @@ def _gate_faults(job: JobFile) -> list[Problem]:
     known = [scorer.named for scorer in job.scorers]
     named: list[tuple[tuple[str, ...], str]] = [
         (("gates", table, name), name)
-        for table in ("min_mean", "min_over_constant", "max_drop")
+        for table in ("min_mean", "min_over_constant", "min_kappa", "min_macro_f1", "max_drop")
         for name in getattr(gates, table)
     ]
     named += [(("gates", "steady"), name) for name in gates.steady]
@@ -147,10 +147,38 @@ def _gate_faults(job: JobFile) -> list[Problem]:
         for place, name in named
         if name not in known
     ]
+    found += _agreement_gate_faults(job, gates)
     if gates.steady and job.run.reuse != "occasion":
         text = 'needs run.reuse = "occasion": only occasions are a series'
         found.append(Problem(("gates", "steady"), text))
     return found
+
+
+def _agreement_gate_faults(job: JobFile, gates: GatesTable) -> list[Problem]:
+    """Gates on how far answers agree with the targets, of scorers that read nothing that could."""
+    read: dict[str, tuple[str, ...]] = {"min_kappa": ("label", "number"), "min_macro_f1": ("label",)}
+    return [
+        Problem(
+            ("gates", table, scorer.named),
+            f"{scorer.named!r} does not read a {' or a '.join(read[table])} in an answer",
+            _able(job, read[table]),
+        )
+        for table in read
+        for scorer in job.scorers
+        if scorer.named in getattr(gates, table) and _reads(scorer) not in read[table]
+    ]
+
+
+def _able(job: JobFile, read: tuple[str, ...]) -> str:
+    able = [scorer.named for scorer in job.scorers if _reads(scorer) in read]
+    return f"of this job, {', '.join(able)} does" if able else "exact, match, answer_line, pattern and choice do"
+
+
+def _reads(scorer: Scorer) -> str | None:
+    try:
+        return scorer.reads
+    except ValueError:  # a pattern that is not valid, which is a fault of its own
+        return None
 
 
 def _model_faults(models: Any, folder: Path) -> list[Problem]:

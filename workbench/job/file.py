@@ -214,6 +214,10 @@ class GatesTable(TomlTable, frozen=True):
     """Scorer -> the mean over all asked that each model must reach, by its 95 % interval; one in forty fails by chance."""
     min_over_constant: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
     """Scorer -> how far each model must score above the best constant answer, by a paired test at 5 % for all models."""
+    min_kappa: dict[str, Annotated[float, msgspec.Meta(ge=-1, le=1)]] = {}
+    """Scorer -> Cohen's kappa with the targets that each model must reach, by its 95 % interval; of numbers the weighted one."""
+    min_macro_f1: dict[str, Annotated[float, msgspec.Meta(ge=0, le=1)]] = {}
+    """Scorer of labels -> the mean F1 of the classes that each model must reach, by its 95 % interval."""
     max_drop: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
     """Scorer -> how far a model may score below the baseline on the samples of both, by a paired test at 5 % for all models."""
     baseline: str = PREVIOUS

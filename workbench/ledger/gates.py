@@ -6,6 +6,8 @@ import msgspec
 
 from workbench.endings import GateVerdict
 
+AgreementFigure = Literal["kappa", "weighted kappa", "macro F1"]
+
 
 class _Evidence(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="of"):
     """Of one kind of finding; stored as JSON."""
@@ -78,6 +80,23 @@ class OverConstant(_Evidence, frozen=True, tag="over constant"):
     high: float | None = None
 
 
+class AgreementFound(_Evidence, frozen=True, tag="agreement"):
+    """How far a model agrees with the targets, beside the least that is wanted."""
+
+    figure: AgreementFigure
+    wanted: float
+    asked: int
+    unknown: int
+    value: float | None = None
+    """Over the answers that are known; None: nothing is known, or it is not defined."""
+    at_lowest: float | None = None
+    """If the unknown answers made it least; None: none is unknown, or nothing bounds what they do."""
+    at_highest: float | None = None
+    low: float | None = None
+    """Of its 95 % interval, whatever is unknown; None: there is none."""
+    high: float | None = None
+
+
 class NoDrop(_Evidence, frozen=True, tag="no drop"):
     """No model has become worse by a scorer."""
 
@@ -111,8 +130,8 @@ class Undecided(_Evidence, frozen=True, tag="undecided"):
     """Why a gate cannot tell."""
 
     because: Literal[
-        "nothing scored", "no constant", "no earlier run", "not in the baseline", "not the newest", "too few known",
-        "too few shared", "less at the worst",
+        "nothing scored", "no constant", "no agreement", "no earlier run", "not in the baseline", "not the newest",
+        "too few known", "too few shared", "less at the worst",
     ]  # fmt: skip
     named: str = ""
     """The job without an earlier run; the baseline that did not ask the model."""
@@ -122,7 +141,16 @@ class Undecided(_Evidence, frozen=True, tag="undecided"):
 
 
 Evidence = (
-    MeanFound | OverConstant | ShareFound | OwnNames | OtherNames | DifferenceFound | NoDrop | DropFound | Undecided
+    MeanFound
+    | OverConstant
+    | AgreementFound
+    | ShareFound
+    | OwnNames
+    | OtherNames
+    | DifferenceFound
+    | NoDrop
+    | DropFound
+    | Undecided
 )
 
 

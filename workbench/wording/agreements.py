@@ -40,10 +40,9 @@ CLASSES = columns(
     column("given", "answers"),
 )  # fmt: skip
 """The columns of the classes of one side."""
-NO_AGREEMENT = (
-    "no scorer of the run reads a number, a label or JSON fields, or its targets are neither a scale nor few classes "
-    "(at most 25, each of two samples on average, of ten samples or more)"
-)
+NO_CLASSES = "neither a scale nor few classes (at most 25, each of two samples on average, of ten samples or more)"
+"""What targets are with which answers cannot agree beyond chance."""
+NO_AGREEMENT = f"no scorer of the run reads a number, a label or JSON fields, or its targets are {NO_CLASSES}"
 """Why a run has none."""
 READ = {"numbers": "numbers", "labels": "labels", "shares": "answers", "fields": "fields"}
 """What a scorer read, by the kind of agreement."""
@@ -57,7 +56,7 @@ class ClassTable(NamedTuple):
     confusion: tuple[Column, ...]
     """The columns of `given`."""
     given: list[dict[str, str | int]]
-    """A row a target, with how many answers gave each label."""
+    """A row for each target, with how many answers gave each label."""
 
 
 class AgreementTable(NamedTuple):

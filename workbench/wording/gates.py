@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from workbench.display.text import clipped, exact_percent, percent, plural
 from workbench.endings import GateResult
 from workbench.ledger.gates import (
+    AgreementFound,
     DifferenceFound,
     DropFound,
     GateFinding,
@@ -18,6 +19,7 @@ from workbench.ledger.gates import (
     decoded,
 )
 from workbench.ledger.run_rows import RunGate
+from workbench.wording.agreements import NO_CLASSES
 from workbench.wording.changes import assumes_text, drop_text, drop_what
 from workbench.wording.scores import bounds_text, range_text, signed, size, unit
 
@@ -39,6 +41,8 @@ def gate_text(found: GateFinding) -> str:
             return _difference(found, found.evidence)
         case OverConstant():
             return _over_constant(found, found.evidence)
+        case AgreementFound():
+            return _agreement(found, found.evidence)
         case NoDrop() | DropFound():
             return _drop(found, found.evidence)
         case Undecided():
@@ -131,6 +135,19 @@ def _over_constant(found: GateFinding, of: OverConstant) -> str:
     return says + (f"; {of.unknown} of {of.asked} samples are unknown" if of.unknown else "")
 
 
+def _agreement(found: GateFinding, of: AgreementFound) -> str:
+    wanted, by = f"at least {of.wanted:g} is wanted", f"by “{found.scorer}”"
+    if of.value is None:
+        why = "nothing is known of its answers" if of.unknown == of.asked else "it is not defined"
+        return f"{found.model} has no {of.figure} {by}: {why}; {wanted}"
+    value = f"{of.value:.3f}"
+    if of.at_lowest is not None and of.at_highest is not None:
+        value = f"{of.at_lowest:.3f} to {of.at_highest:.3f}"
+    bounds = ", without an interval," if of.low is None or of.high is None else f" [{of.low:.3f}, {of.high:.3f}]"
+    says = f"{found.model} has a {of.figure} of {value}{bounds} {by}; {wanted}"
+    return says + (f"; {of.unknown} of {of.asked} answers are unknown" if of.unknown else "")
+
+
 def _undecided(found: GateFinding, of: Undecided) -> str:
     model, by = found.model, f"by “{found.scorer}”"
     match of.because:
@@ -138,6 +155,8 @@ def _undecided(found: GateFinding, of: Undecided) -> str:
             return f"nothing is scored {by}"
         case "no constant":
             return f"no constant answer is scored {by}: it compares with no target, or there are too few"
+        case "no agreement":
+            return f"how far answers agree with the targets is not known {by}: these are {NO_CLASSES}, or no answer is known"
         case "no earlier run":
             return f"no earlier run of {of.named!r} is complete, so there is nothing to compare with"
         case "not in the baseline":

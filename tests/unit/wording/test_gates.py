@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 
 from workbench.ledger.gates import (
+    AgreementFound,
     DifferenceFound,
     DropFound,
     Evidence,
@@ -69,6 +70,23 @@ FOUND = [
     (
         GateFinding("min_over_constant", "cannot tell", OverConstant("4.5", 0.05, True, 0, 0), "numeric", "m"),
         "nothing is known of m beside the constant “4.5” by “numeric”",
+    ),
+    (
+        GateFinding("min_kappa", "cannot tell", AgreementFound("kappa", 0.6, 60, 4, 0.7, 0.61, 0.74, 0.5, 0.85), "exact", "m"),
+        "m has a kappa of 0.610 to 0.740 [0.500, 0.850] by “exact”; at least 0.6 is wanted; 4 of 60 answers are unknown",
+    ),
+    (
+        GateFinding("min_macro_f1", "cannot tell", AgreementFound("macro F1", 0.6, 60, 4, 0.7), "exact", "m"),
+        "m has a macro F1 of 0.700, without an interval, by “exact”; at least 0.6 is wanted; 4 of 60 answers are unknown",
+    ),
+    (
+        GateFinding("min_kappa", "cannot tell", AgreementFound("kappa", 0.6, 60, 0), "exact", "m"),
+        "m has no kappa by “exact”: it is not defined; at least 0.6 is wanted",
+    ),
+    (
+        GateFinding("min_kappa", "cannot tell", Undecided("no agreement"), "exact"),
+        "how far answers agree with the targets is not known by “exact”: these are neither a scale nor few classes (at most 25, "
+        "each of two samples on average, of ten samples or more), or no answer is known",
     ),
     (
         GateFinding("steady", "met", NoDrop(12, 0.01), "numeric"),
