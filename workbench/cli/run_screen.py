@@ -40,7 +40,7 @@ def print_findings(found: RunFigures) -> None:
 def print_agreement(found: RunAgreement, *, by_class: bool = False) -> None:
     """Print how far the numbers or labels in answers agree with the targets; of labels class by class where that is wanted."""
     shown = agreement_table(found)
-    echo(f"{shown.title}:")
+    echo(f"agreement with the targets, by {shown.by}:")
     print_table(shown.rows, shown.columns, spare=("spearman", "pearson", "bias", "absolute_error", "macro_f1"))
     for note in shown.notes:
         echo(note)

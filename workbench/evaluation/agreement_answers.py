@@ -1,6 +1,5 @@
 """What a scorer read in the answers of runs, and what is right, as numbers and labels that can be set beside each other."""
 
-import contextlib
 import json
 import math
 from collections import Counter
@@ -16,7 +15,8 @@ from workbench.records import Sample
 from workbench.scoring.folding import folded
 from workbench.scoring.json_fields import JsonFields
 from workbench.scoring.kinds import Kind
-from workbench.scoring.scorer import CannotJudgeError, Scorer
+from workbench.scoring.scorer import Scorer
+from workbench.scoring.scorers import judges
 from workbench.scoring.structure import number_of, same
 from workbench.stats.jackknife import Missing
 from workbench.stats.kappa import OTHER
@@ -92,9 +92,9 @@ class TargetAnswers(msgspec.Struct, frozen=True):
 
     def of(self, part: ComparedPart, run_id: str, side: str) -> GivenAnswers:
         """Return the answers of one side; what it was to be asked and has no answer is unknown."""
-        answers, found = self.answers[run_id, side], GivenAnswers([], [], [], [], 0)
+        answers, found = self.answers.get((run_id, side), {}), GivenAnswers([], [], [], [], 0)
         unplaced = 0
-        for key in self.asked[run_id]:
+        for key in self.asked.get(run_id, ()):
             sample_key = key[0]
             if sample_key in self.unrecorded:
                 unplaced += 1
@@ -131,14 +131,10 @@ def target_answers(
         cluster: The metadata column that says which samples belong together.
         on_fallback: `exclude` or `accept`; None as each run's job says.
     """
-    targets: list[AgreementTarget] | None = None
-    for row in scorers:
-        scorer = decoded(row)
-        if scorer is None or scorer.reads is None or not row.scored:
-            continue
-        if targets is None:
-            targets = reader.all(AgreementTarget, run_ids=list(run_ids), cluster=cluster)
-        samples = {one.sample_key: _sample(one) for one in targets if one.is_recorded}
+    able = [(row, scorer) for row in scorers if (scorer := decoded(row)) is not None and scorer.reads and row.scored]
+    targets = reader.all(AgreementTarget, run_ids=list(run_ids), cluster=cluster) if able else []
+    samples = {one.sample_key: _sample(one) for one in targets if one.is_recorded}
+    for row, scorer in able:
         parts, left_out = _parts(scorer, samples)
         if parts:
             asked = {"run_ids": list(run_ids), "scorer": row.scorer, "on_fallback": on_fallback}
@@ -202,10 +198,7 @@ def _beside(
 
 def _parts(scorer: Scorer, samples: Mapping[str, Sample]) -> tuple[list[ComparedPart], int]:
     """Return what can be set beside the targets, and how many fields cannot."""
-    wanted = {}
-    for key, sample in samples.items():
-        with contextlib.suppress(CannotJudgeError):
-            wanted[key] = scorer.target_of(sample)
+    wanted = {key: scorer.target_of(sample) for key, sample in samples.items() if judges(scorer, sample)}
     if len(wanted) < _LEAST_SAMPLES:
         return [], 0
     if scorer.reads == "number":
@@ -223,7 +216,7 @@ def _is_scale(targets: Sequence[float]) -> bool:
     return all(map(math.isfinite, targets)) and 1 < levels <= _MOST_LEVELS and 2 * levels <= len(targets)
 
 
-def are_classes(targets: Sequence[str]) -> bool:
+def _are_classes(targets: Sequence[str]) -> bool:
     """Return whether labels are few classes: at most `_MOST_LEVELS`, which have two samples on average."""
     labels = len(set(targets))
     return len(targets) >= _LEAST_SAMPLES and labels <= _MOST_LEVELS and 2 * labels <= len(targets)
@@ -253,7 +246,7 @@ def _of_labels(
         label_read: Given what was extracted, which label it is.
     """
     first = {key: labels[0] for key, labels in names.items()}
-    if not are_classes(list(first.values())):
+    if not _are_classes(list(first.values())):
         return None
     classes = sorted(set(first.values()))
     places = {name: place for place, name in enumerate(classes)}
@@ -277,9 +270,8 @@ def _of_fields(scorer: JsonFields, wanted: Mapping[str, Mapping[str, Any]]) -> t
     counts = Counter(name for one in wanted.values() for name in one)
     enough = [name for name, samples in counts.most_common(_MOST_FIELDS) if samples >= _LEAST_SAMPLES]
     kept = [name for name in counts if name in enough]  # in the order of the targets
-    return [_field(scorer, name, {key: one[name] for key, one in wanted.items() if name in one}) for name in kept], len(
-        counts
-    ) - len(kept)
+    parts = [_field(scorer, name, {key: one[name] for key, one in wanted.items() if name in one}) for name in kept]
+    return parts, len(counts) - len(kept)
 
 
 def _field(scorer: JsonFields, name: str, wanted: Mapping[str, Any]) -> ComparedPart:
@@ -302,12 +294,9 @@ def _field(scorer: JsonFields, name: str, wanted: Mapping[str, Any]) -> Compared
         names = {key: [_label(one, scorer)] for key, one in wanted.items()}
         labels = _of_labels(name, names, lambda said, known: said if said in known else None)
     if labels is None:
+        right = dict.fromkeys(wanted, 0.0)
         return ComparedPart(
-            name,
-            "shares",
-            ["right"],
-            dict.fromkeys(wanted, 0.0),
-            lambda key, _, said: 0.0 if is_right(key, said) else OTHER,
+            name, "shares", ["right"], right, lambda key, _, said: 0.0 if is_right(key, said) else OTHER
         )
     read = labels.read
     return labels._replace(

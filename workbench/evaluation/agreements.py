@@ -70,7 +70,7 @@ class RunAgreement(msgspec.Struct, frozen=True):
     run_id: str
     scorer: str
     """By which the answers were read."""
-    kind: Literal["numbers", "labels", "shares", "fields"]
+    kind: Literal["numbers", "labels", "fields"]
     """fields: of JSON objects, each of a kind of its own."""
     labels: list[str]
     samples: int
@@ -116,7 +116,8 @@ def run_agreement(reader: Reader, run: Provenance, scorer: str | None = None) ->
             run.run_id, answers.scorer, "fields", [], len(answers.samples), [], parts, answers.fields_left_out
         )
     (whole,) = parts
-    return RunAgreement(run.run_id, answers.scorer, whole.kind, whole.labels, whole.samples, whole.sides, [], 0)
+    kind: Literal["numbers", "labels"] = "numbers" if whole.kind == "numbers" else "labels"
+    return RunAgreement(run.run_id, answers.scorer, kind, whole.labels, whole.samples, whole.sides, [], 0)
 
 
 def figure_rows(found: RunAgreement | None) -> list[dict[str, Any]]:
@@ -165,7 +166,7 @@ def _by_kappa(one: SideAgreement) -> tuple[bool, bool, float]:
     found = one.kappa
     if isinstance(one.found, ShareAgreement | LabelAgreement) and found is None:
         found = one.found.accuracy
-    at = None if found is None else found.value if found.at_lowest is None else found.at_lowest
+    at = None if found is None else found.at_lowest if one.unknown else found.value
     return one.is_people, not one.is_ranked, math.inf if at is None else -at
 
 
@@ -207,8 +208,8 @@ def _annotator(
                 found.given.append(given)
                 found.right.append(part.right[key])
                 found.clusters.append(answers.clusters[key])
-    one = _side(row.column_name, part, found, least, is_people=True)
-    return msgspec.structs.replace(one, asked=asked, is_ranked=len(found.given) >= least * asked)
+    one, known = _side(row.column_name, part, found, least, is_people=True), len(found.given)
+    return msgspec.structs.replace(one, asked=asked, unknown=asked - known, is_ranked=known >= least * asked)
 
 
 def _said_by(scorer: Scorer, text: str, key: str, answers: TargetAnswers) -> Iterator[str]:

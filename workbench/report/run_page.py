@@ -29,6 +29,7 @@ from workbench.wording.runs import behind_text, not_known, rank_text, resume_tex
 from workbench.wording.scores import mean_text
 
 _MOST_SPANS, _CALLS_A_SPAN = 60, 8
+_MOST_CLASS_TABLES = 24  # of many fields and models
 
 
 def run_page(
@@ -114,6 +115,8 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "reference_name": reference_name,
         "agreement": None if figures.agreement is None else agreement_table(figures.agreement),
         "class_columns": CLASSES,
+        "most_class_tables": _MOST_CLASS_TABLES,
+        "all_classes": commands.on_ledger(asked.ledger, "show", run.run_id, "--agreement"),
         "exceeded_text": exceeded_text,
         "others": list(dict.fromkeys(row.scorer for row, _ in figures.scores if row.scored))[1:],
         "asked": {row.model: msgspec.structs.asdict(row) for row in by_model},

@@ -11,9 +11,8 @@ from workbench.stats.jackknife import Estimate
 from workbench.stats.label_agreement import LabelAgreement, ShareAgreement
 
 _MOST_CHARS = 40  # of a label
-_MOST_TABLES = 24
 _EXPLAINS = (
-    "With 95 % intervals. What is not right by the model’s own doing counts as a label of its own, or as the number that is "
+    "What is not right by the model’s own doing counts as a label of its own, or as the number that is "
     "farthest from right; where answers are unknown, figures are between what these could make of them. Kappa: 1 is the same "
     "everywhere, 0 what chance gives; a constant has 0, however well it scores."
 )
@@ -36,23 +35,24 @@ FIELDS = columns(
 )  # fmt: skip
 """The columns where each field has rows of its own."""
 CLASSES = columns(
-    column("label", kind="text"), "precision", "recall", column("f1", "F1", "text"), column("support", "targets"),
-    column("given", "answers"),
+    column("label", kind="text"),
+    column("precision", kind="number", description="Of the answers that have it, the share that is right"),
+    column("recall", kind="number", description="Of the answers whose target it is, the share that is right"),
+    column("f1", "F1", "number", "2 · precision · recall / (precision + recall)"),
+    column("support", "targets", "count"), column("given", "answers", "count"),
 )  # fmt: skip
 """The columns of the classes of one side."""
 NO_CLASSES = "neither a scale nor few classes (at most 25, each of two samples on average, of ten samples or more)"
 """What targets are with which answers cannot agree beyond chance."""
 NO_AGREEMENT = f"no scorer of the run reads a number, a label or JSON fields, or its targets are {NO_CLASSES}"
 """Why a run has none."""
-READ = {"numbers": "numbers", "labels": "labels", "shares": "answers", "fields": "fields"}
-"""What a scorer read, by the kind of agreement."""
 
 
 class ClassTable(NamedTuple):
     """The classes of one side, and what it gave for each."""
 
     title: str
-    rows: list[dict[str, str | int]]
+    rows: list[dict[str, str | int | float | None]]
     confusion: tuple[Column, ...]
     """The columns of `given`."""
     given: list[dict[str, str | int]]
@@ -62,7 +62,8 @@ class ClassTable(NamedTuple):
 class AgreementTable(NamedTuple):
     """All that is shown of a run's agreement."""
 
-    title: str
+    by: str
+    """What was read by which scorer."""
     columns: tuple[Column, ...]
     rows: list[dict[str, str]]
     """Of each model, and of a second annotator; of each field by itself."""
@@ -72,18 +73,15 @@ class AgreementTable(NamedTuple):
 
 
 def agreement_table(found: RunAgreement) -> AgreementTable:
-    """Return what is shown of a run's agreement; of many fields with labels the classes of the first ones."""
+    """Return what is shown of a run's agreement."""
     shown = FIELDS if found.fields else NUMBERS if found.kind == "numbers" else LABELS
     rows = [
         _row(one) | {"field": "" if part.field is None else _short(part.field)}
         for part in found.parts
         for one in part.sides
     ]
-    classes, notes = _class_tables(found), list(_notes(found))
-    if len(classes) > _MOST_TABLES:
-        notes.append(f"Of {len(classes)} tables of classes the first {_MOST_TABLES} are here; `show --json` has all.")
-    title = f"agreement with the targets, by the {READ[found.kind]} that “{found.scorer}” read"
-    return AgreementTable(title, shown, rows, notes, classes[:_MOST_TABLES], _EXPLAINS)
+    by = f"the {found.kind} that “{found.scorer}” read"
+    return AgreementTable(by, shown, rows, list(_notes(found)), _class_tables(found), _EXPLAINS)
 
 
 def _notes(found: RunAgreement) -> Iterator[str]:
@@ -114,10 +112,10 @@ def _class_tables(found: RunAgreement) -> list[ClassTable]:
 
 def _classes(title: str, found: LabelAgreement) -> ClassTable:
     labels = [_label(one.label) for one in found.classes]
-    rows: list[dict[str, str | int]] = [
+    rows: list[dict[str, str | int | float | None]] = [
         {
-            "label": label, "precision": _share(one.precision), "recall": _share(one.recall), "f1": _share(one.f1),
-            "support": one.support, "given": one.given,
+            "label": label, "precision": one.precision, "recall": one.recall, "f1": one.f1, "support": one.support,
+            "given": one.given,
         }
         for label, one in zip(labels, found.classes, strict=True)
     ]  # fmt: skip
@@ -140,10 +138,6 @@ def _label(label: str) -> str:
 
 def _short(text: str) -> str:
     return visible(text if len(text) <= _MOST_CHARS else f"{text[: _MOST_CHARS - 1]}…")
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
 
 
 def _name(one: SideAgreement) -> str:
