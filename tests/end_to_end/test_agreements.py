@@ -28,7 +28,7 @@ def judged(
     """Record a run whose models gave these labels."""
     record(
         bench,
-        "r1",
+        more.pop("run_id", "r1"),
         {
             model: [None if one is None else float(one == target) for one, target in zip(labels, targets, strict=False)]
             for model, labels in given.items()
@@ -126,6 +126,23 @@ def test_models_are_compared_beyond_chance(bench: Workbench) -> None:
     assert "worse − good: kappa −0.500 [" in said
     (page,) = (bench.folder / "reports").rglob("r1*compare.html")
     assert "worse − good: kappa −0.500 [" in page.read_text("utf-8")
+
+
+def test_a_model_is_compared_with_itself_in_an_earlier_run(bench: Workbench) -> None:
+    """What an earlier run was to ask and did not is unknown; clusters change places together."""
+    clusters = [f"c{number // 3}" for number in range(45)]
+    worse = [LABELS[(number + (number % 3 == 0)) % 3] for number in range(45)]
+    judged(bench, {"m": worse}, clusters=clusters)
+    judged(bench, {"m": TARGETS}, clusters=clusters, run_id="r2")
+    kappa, accuracy = bench.json("compare", "r1", "r2", "--no-report")["agreement"]
+    assert (kappa["run_id"], kappa["baseline_run_id"], kappa["verdict"]) == ("r2", "r1", "better")
+    assert kappa["found"]["method"] == "permutation test over 15 clusters, 9999 draws"
+    assert accuracy["found"]["difference"] == pytest.approx(1 / 3)
+    expected = label_agreement(
+        [float(LABELS.index(one)) for one in worse], [number % 3 for number in range(45)], LABELS, clusters
+    )
+    (side,) = bench.json("show", "r1")["agreement"]["sides"]
+    assert side["found"]["kappa"] == pytest.approx(msgspec.to_builtins(expected.kappa))
 
 
 def test_a_difference_that_unknown_answers_could_undo_is_open(bench: Workbench) -> None:

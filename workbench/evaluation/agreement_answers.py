@@ -60,17 +60,6 @@ class GivenAnswers(NamedTuple):
     given: list[float | Missing]
     right: list[float]
     clusters: list[Hashable]
-    unplaced: int
-    """Further answers, unknown, whose targets are not on record."""
-
-    @property
-    def asked(self) -> int:
-        """Answers that were asked for."""
-        return len(self.given) + self.unplaced
-
-    def count(self, missing: Missing) -> int:
-        """Return how many answers are missing in this way."""
-        return self.given.count(missing) + (self.unplaced if missing is Missing.UNKNOWN else 0)
 
 
 class TargetAnswers(msgspec.Struct, frozen=True):
@@ -81,29 +70,37 @@ class TargetAnswers(msgspec.Struct, frozen=True):
     fields_left_out: int
     """Fields of too few samples, or of too many others."""
     asked: dict[str, list[tuple[str, int]]]
-    """Run id -> the sample keys and epochs that it was to ask every side."""
+    """Run id -> the sample keys and epochs that it sent to any of its sides."""
+    unsent: dict[str, list[tuple[str, int]]]
+    """The same of those that it was to send, and sent to none."""
     clusters: dict[str, Hashable]
     """Sample key -> what it belongs to, or itself."""
     answers: dict[tuple[str, str], dict[tuple[str, int], SaidAnswer]]
     """(run id, side) -> sample key and epoch -> the answer."""
-    unrecorded: frozenset[str]
-    """The sample keys whose targets are not on record, as they were never sent."""
     samples: dict[str, Sample]
 
     def of(self, part: ComparedPart, run_id: str, side: str) -> GivenAnswers:
-        """Return the answers of one side; what it was to be asked and has no answer is unknown."""
-        answers, found = self.answers.get((run_id, side), {}), GivenAnswers([], [], [], [], 0)
-        unplaced = 0
-        for key in self.asked.get(run_id, ()):
-            sample_key = key[0]
-            if sample_key in self.unrecorded:
-                unplaced += 1
-            elif sample_key in part.right:
-                found.keys.append(key)
-                found.given.append(_read(part, sample_key, answers.get(key)))
-                found.right.append(part.right[sample_key])
-                found.clusters.append(self.clusters[sample_key])
-        return found._replace(unplaced=unplaced)
+        """Return the answers of one side; where another of its run was asked and it was not, its answer is unknown."""
+        return self._of(part, (run_id, side), self.asked.get(run_id, []))
+
+    def of_both(
+        self, part: ComparedPart, one: tuple[str, str], other: tuple[str, str]
+    ) -> tuple[GivenAnswers, GivenAnswers]:
+        """Return the answers of two sides, each of a run, to what both were asked, or one was and the other was to be."""
+        sent = {*self.asked.get(one[0], ()), *self.asked.get(other[0], ())}
+        of_other = {*self.asked.get(other[0], ()), *self.unsent.get(other[0], ())}
+        own = [*self.asked.get(one[0], ()), *self.unsent.get(one[0], ())]
+        keys = [key for key in own if key in of_other and key in sent]
+        return self._of(part, one, keys), self._of(part, other, keys)
+
+    def _of(self, part: ComparedPart, side: tuple[str, str], keys: Sequence[tuple[str, int]]) -> GivenAnswers:
+        answers, there = self.answers.get(side, {}), [key for key in keys if key[0] in part.right]
+        return GivenAnswers(
+            there,
+            [_read(part, key[0], answers.get(key)) for key in there],
+            [part.right[sample_key] for sample_key, _ in there],
+            [self.clusters[sample_key] for sample_key, _ in there],
+        )
 
 
 def _read(part: ComparedPart, sample_key: str, answer: SaidAnswer | None) -> float | Missing:
@@ -133,7 +130,7 @@ def target_answers(
     """
     able = [(row, scorer) for row in scorers if (scorer := decoded(row)) is not None and scorer.reads and row.scored]
     targets = reader.all(AgreementTarget, run_ids=list(run_ids), cluster=cluster) if able else []
-    samples = {one.sample_key: _sample(one) for one in targets if one.is_recorded}
+    samples = {one.sample_key: _sample(one) for one in targets if one.target is not None}
     for row, scorer in able:
         parts, left_out = _parts(scorer, samples)
         if parts:
@@ -162,7 +159,7 @@ def decoded(row: RunScorer) -> Scorer | None:
 
 
 def _sample(row: AgreementTarget) -> Sample:
-    target = None if row.target is None else msgspec.json.decode(row.target)
+    target = msgspec.json.decode(row.target or "null")
     choices = tuple(map(str, msgspec.json.decode(row.choices or "[]") or ()))
     return Sample(row.sample_key, None, target, choices)
 
@@ -180,18 +177,18 @@ def _beside(
         answers.setdefault((row.run_id, row.side), {})[row.sample_key, row.epoch] = said
         if row.state == "not asked":
             unjudged.add(row.sample_key)
-    asked: dict[str, list[tuple[str, int]]] = {}
+    asked, unsent = dict[str, list[tuple[str, int]]](), dict[str, list[tuple[str, int]]]()
     for one in targets:
-        own = asked.setdefault(one.run_id, [])
         if one.sample_key not in unjudged:
+            own = (asked if one.is_sent else unsent).setdefault(one.run_id, [])
             own += [(one.sample_key, epoch) for epoch in range(1, one.epochs + 1)]
     return TargetAnswers(
         scorer,
         *parts,
         asked,
+        unsent,
         {one.sample_key: one.cluster or one.sample_key for one in targets},
         answers,
-        frozenset(one.sample_key for one in targets if not one.is_recorded),
         samples,
     )
 

@@ -1,6 +1,6 @@
 """How far a model's agreement with the targets is above the baseline's, on the answers that both were asked for."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
@@ -37,7 +37,7 @@ class AgreementDifference(msgspec.Struct, frozen=True):
     """On the answers that are known of both; None where it is not defined there."""
     at_lowest: PairedAgreement | None
     at_highest: PairedAgreement | None
-    """On all, with the unknown answers that make the difference least or most; None where nothing bounds what they do."""
+    """On all, with the unknown answers that make the difference least or most."""
     low: float | None
     high: float | None
     """Of the interval at 95 %, whatever the unknown answers are; not adjusted for other models."""
@@ -59,10 +59,8 @@ class _TestedPair(NamedTuple):
     @property
     def p_value(self) -> float | None:
         """The smaller one of being better at the lowest and worse at the highest; None where nothing is tested."""
-        if self.found is None:
+        if self.found is None or self.at_lowest is None or self.at_highest is None:
             return None
-        if self.at_lowest is None or self.at_highest is None:
-            return 1.0  # what is unknown could be anything
         better = self.at_lowest.p_value if self.at_lowest.difference > 0 else 1.0
         worse = self.at_highest.p_value if self.at_highest.difference < 0 else 1.0
         return min(better, worse)
@@ -124,39 +122,32 @@ def _verdict(one: _TestedPair, adjusted_p: float | None, finished_p: float | Non
 def _beside(
     answers: TargetAnswers, part: ComparedPart, pair: tuple[ModelResult, ModelResult], distance: DistanceTo
 ) -> _TestedPair:
-    own, base = (answers.of(part, side.run_id, side.model) for side in pair)
-    there = dict(zip(base.keys, base.given, strict=True))
-    shared = [place for place, key in enumerate(own.keys) if key in there]
-    right = [own.right[place] for place in shared]
-    clusters: list[Hashable] = [own.clusters[place] for place in shared]
+    own, base = answers.of_both(part, *((side.run_id, side.model) for side in pair))
     arrays = as_arrays if part.kind == "numbers" else label_arrays
-    unplaced = min(own.unplaced, base.unplaced)
-    one_given, other_given = [own.given[place] for place in shared], [there[own.keys[place]] for place in shared]
-    either = [Missing.UNKNOWN in both for both in zip(one_given, other_given, strict=True)]
-    counts = len(shared) + unplaced, sum(either) + unplaced
-    if all(either):
-        return _TestedPair(*counts, None, None, None)
-    one, other = arrays(one_given, right), arrays(other_given, right)
-    known = [place for place, missing in enumerate(either) if not missing]
+    known = [place for place, both in enumerate(zip(own.given, base.given, strict=True)) if Missing.UNKNOWN not in both]
+    asked, unknown = len(own.keys), len(own.keys) - len(known)
+    if not known:
+        return _TestedPair(asked, unknown, None, None, None)
+    (one, right, one_unknown), (other, _, other_unknown) = arrays(own.given, own.right), arrays(base.given, own.right)
     found = paired_agreement(
-        (one[0][known], other[0][known]), one[1][known], [clusters[place] for place in known], distance
+        (one[known], other[known]), right[known], [own.clusters[place] for place in known], distance
     )
-    if found is None or not counts[1]:
-        return _TestedPair(*counts, found, found, found)
-    if unplaced:
-        return _TestedPair(*counts, found, None, None)
+    if found is None or not unknown:
+        return _TestedPair(asked, unknown, found, found, found)
     low, high = (
         paired_agreement(
-            (_filled(one, distance, highest=ahead), _filled(other, distance, highest=not ahead)),
-            one[1],
-            clusters,
+            (
+                _filled(one, right, one_unknown, distance, highest=ahead),
+                _filled(other, right, other_unknown, distance, highest=not ahead),
+            ),
+            right,
+            own.clusters,
             distance,
         )
         for ahead in (False, True)
     )
-    return _TestedPair(*counts, found, low, high)
+    return _TestedPair(asked, unknown, found, low, high)
 
 
-def _filled(given: "tuple[Numbers, Numbers, Mask]", distance: DistanceTo, *, highest: bool) -> "Numbers":
-    x, y, unknown = given
+def _filled(x: "Numbers", y: "Numbers", unknown: "Mask", distance: DistanceTo, *, highest: bool) -> "Numbers":
     return at_extreme(x, y, unknown, distance, highest=highest) if unknown.any() else x

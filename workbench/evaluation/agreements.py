@@ -1,7 +1,7 @@
 """How far numbers and labels in a run's answers agree with targets that are a scale, such as grades, or few classes."""
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -173,29 +173,27 @@ def _by_kappa(one: SideAgreement) -> tuple[bool, bool, float]:
 def _side(
     name: str, part: ComparedPart, given: GivenAnswers, least: float, *, is_people: bool = False
 ) -> SideAgreement:
-    not_right, unknown = given.count(Missing.NOT_RIGHT), given.count(Missing.UNKNOWN)
-    known = given.asked - unknown
-    found = found_of(part, given) if known else None
-    return SideAgreement(name, is_people, given.asked, not_right, unknown, found, known >= least * given.asked)
+    asked = len(given.given)
+    not_right, unknown = given.given.count(Missing.NOT_RIGHT), given.given.count(Missing.UNKNOWN)
+    found = found_of(part, given) if asked > unknown else None
+    return SideAgreement(name, is_people, asked, not_right, unknown, found, asked - unknown >= least * asked)
 
 
 def found_of(part: ComparedPart, given: GivenAnswers) -> Found:
     """Return how far the answers of a side agree with the targets, of which one at least is known."""
     beside: tuple[list[float | Missing], list[float]] = given.given, given.right
-    clusters: list[Hashable] = given.clusters
-    is_bounded = not given.unplaced
     if part.kind == "numbers":
-        return agreement(*beside, clusters, is_bounded=is_bounded)
+        return agreement(*beside, given.clusters)
     if part.kind == "labels":
-        return label_agreement(*beside, part.labels, clusters, is_bounded=is_bounded)
-    return share_agreement(*beside, clusters, is_bounded=is_bounded)
+        return label_agreement(*beside, part.labels, given.clusters)
+    return share_agreement(*beside, given.clusters)
 
 
 def _annotator(
     row: ReferenceRow, scorer: Scorer, part: ComparedPart, answers: TargetAnswers, least: float
 ) -> SideAgreement:
     """Return how far a second annotator agrees; what is left out of the column is not asked."""
-    found = GivenAnswers([], [], [], [], 0)
+    found = GivenAnswers([], [], [], [])
     asked = 0
     for key, value, text in zip(row.sample_keys, row.sample_values, row.sample_texts or (), strict=False):
         if key not in part.right:

@@ -138,8 +138,8 @@ class AgreementTarget(QueryRow, frozen=True):
 
     run_id: str
     sample_key: str
-    is_recorded: bool
-    """Whether its content is on record: not of a sample that was never sent."""
+    is_sent: bool
+    """Whether its run sent it to any model."""
     target: str | None
     choices: str | None
     cluster: str | None

@@ -36,8 +36,6 @@ def agreement(
     given: Sequence[float | Missing],
     right: Sequence[float],
     clusters: Sequence[Hashable] | None = None,
-    *,
-    is_bounded: bool = True,
 ) -> Agreement:
     """Return how far numbers agree with those that are right.
 
@@ -53,16 +51,15 @@ def agreement(
         given: At least one that is known.
         right: As many.
         clusters: What belongs together; by default each by itself.
-        is_bounded: Whether all unknown answers are among those given; otherwise figures have no interval.
     """
     import numpy as np
 
     x, y, unknown = as_arrays(given, right)
     each = each_alone(clusters, len(x))
-    over = Jackknife((x, y), unknown, each, is_bounded=is_bounded)
+    over = Jackknife((x, y), unknown, each)
     is_number = np.asarray([not isinstance(one, Missing) for one in given])
     numbers = x[is_number], y[is_number]
-    left = left_out([one for one, there in zip(each, is_number, strict=True) if there]) if is_bounded else []
+    left = left_out([one for one, there in zip(each, is_number, strict=True) if there])
 
     def mean(distance: "Callable[[Numbers, Numbers], Numbers]", low: "Numbers", high: "Numbers") -> Estimate:
         found = over.estimate(lambda x, y: float(np.mean(distance(x, y))), lambda: (low, high))

@@ -71,8 +71,7 @@ def estimate(
 ) -> Estimate | None:
     """Return a figure of what was given and what is right with its interval by the jackknife; None where it is not defined.
 
-    Source: Efron, B., Stein, C. (1981), The jackknife estimate of variance, Annals of Statistics 9, 586-596; with Student's
-    t.
+    Source: Efron, B., Stein, C. (1981), The jackknife estimate of variance, Annals of Statistics 9, 586-596. With Student's t.
 
     Args:
         figure: Of both; None where it is not defined.
@@ -90,21 +89,18 @@ def estimate(
 class Jackknife:
     """Figures over the answers that are known, and over all at both ends of what is not."""
 
-    def __init__(
-        self, pair: "tuple[Numbers, Numbers]", unknown: "Mask", clusters: Sequence[Hashable], *, is_bounded: bool = True
-    ) -> None:
+    def __init__(self, pair: "tuple[Numbers, Numbers]", unknown: "Mask", clusters: Sequence[Hashable]) -> None:
         """Take what was given, of unknown answers anything, and what is right.
 
         Args:
             pair: Both.
             unknown: Which answers are not known.
             clusters: What each answer belongs to.
-            is_bounded: Whether all unknown answers are among them; otherwise figures have no interval.
         """
         self._x, self._y = pair
-        self._unknown, self._is_whole, self._is_bounded = unknown, not unknown.any(), is_bounded
+        self._unknown, self._is_whole = unknown, not unknown.any()
         known = [one for one, missing in zip(clusters, unknown, strict=True) if not missing]
-        self._left, self._left_of_all = left_out(known) if is_bounded else [], left_out(clusters)
+        self._left, self._left_of_all = left_out(known), left_out(clusters)
         self._clusters = len(set(clusters))
 
     def estimate(
@@ -135,7 +131,7 @@ class Jackknife:
 
         known = self._x[~self._unknown], self._y[~self._unknown]
         found = of(*known, self._left if self._is_whole else [])
-        if found is None or self._is_whole or not self._is_bounded or filled is None:
+        if found is None or self._is_whole or filled is None:
             return found
         lowest, highest = (of(np.where(self._unknown, one, self._x), self._y, self._left_of_all) for one in filled())
         if lowest is None or highest is None:

@@ -48,8 +48,6 @@ def label_agreement(
     right: Sequence[float],
     labels: Sequence[str],
     clusters: Sequence[Hashable] | None = None,
-    *,
-    is_bounded: bool = True,
 ) -> LabelAgreement:
     """Return how far labels agree with those that are right.
 
@@ -65,10 +63,9 @@ def label_agreement(
         right: Places in `labels`, as many.
         labels: The classes.
         clusters: What belongs together; by default each answer by itself.
-        is_bounded: Whether all unknown answers are among those given; otherwise figures have no interval.
     """
     x, y, unknown = label_arrays(given, right)
-    over = Jackknife((x, y), unknown, each_alone(clusters, len(x)), is_bounded=is_bounded)
+    over = Jackknife((x, y), unknown, each_alone(clusters, len(x)))
     macro = over.estimate(lambda x, y: _macro_f1(_confusion(x, y, len(labels))))
     assert macro is not None
     table = _confusion(x[~unknown], y[~unknown], len(labels))
@@ -141,12 +138,10 @@ def share_agreement(
     given: Sequence[float | Missing],
     right: Sequence[float],
     clusters: Sequence[Hashable] | None = None,
-    *,
-    is_bounded: bool = True,
 ) -> ShareAgreement:
     """Return how often what was given is right; the arguments are those of `label_agreement`."""
     x, y, unknown = label_arrays(given, right)
-    over = Jackknife((x, y), unknown, each_alone(clusters, len(x)), is_bounded=is_bounded)
+    over = Jackknife((x, y), unknown, each_alone(clusters, len(x)))
     return ShareAgreement(int((~unknown).sum()), accuracy_of(over, y))
 
 

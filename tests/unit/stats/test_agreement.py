@@ -109,12 +109,6 @@ def test_unknown_numbers_leave_figures_between_what_they_could_be() -> None:
             assert -1e-9 <= figure.at_highest - max(values) < 0.02
 
 
-def test_what_nothing_bounds_has_no_interval() -> None:
-    given, right = drawn(random.Random(2), 20, [0.0, 1.0, 2.0], 0.5)
-    found = agreement([Missing.UNKNOWN, *given[1:]], right, is_bounded=False)
-    assert all(figure is not None and figure.low is figure.at_lowest is None for figure in figures(found).values())
-
-
 def figures(found: Agreement) -> dict[str, Estimate | None]:
     return {name: getattr(found, name) for name in ("bias", "absolute_error", "pearson", "spearman", "weighted_kappa")}
 

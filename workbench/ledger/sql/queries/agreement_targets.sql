@@ -1,20 +1,19 @@
--- What is right for the samples of some runs, also for those that were sent to no model; without the samples that were taken out.
--- target and choices are JSON, and metadata's column cluster a text: what the sample belongs to. NULL: the sample has none.
--- is_recorded: whether the sample's content is on record, which it is once it was sent to a model. epochs: as many as any sample has.
+-- What is right for the samples of some runs, as JSON, without the samples that were taken out. is_sent: whether the run sent it to any
+-- model; of others nothing may be on record. cluster: what the sample belongs to, by that column. target, choices and cluster:
+-- NULL where the sample has none. epochs: as many as any sample of the run has.
 -- Parameters: run_ids (list), cluster (the name of a metadata column)
 WITH asked AS (
-    SELECT run_id, sample_key, bool_or(invalid) AS invalid
+    SELECT run_id, sample_key, true AS is_sent, bool_or(invalid) AS invalid
     FROM item_identities WHERE list_contains($run_ids::VARCHAR[], run_id) GROUP BY run_id, sample_key
     UNION ALL
-    SELECT DISTINCT run_id, sample_key, false AS invalid
+    SELECT DISTINCT run_id, sample_key, false AS is_sent, false AS invalid
     FROM unsent_samples AS unsent
     WHERE list_contains($run_ids::VARCHAR[], run_id) AND NOT EXISTS (
         SELECT 1 FROM run_items AS item WHERE item.run_id = unsent.run_id AND item.sample_key = unsent.sample_key
     )
 ),
 epochs AS (SELECT run_id, max(epoch) AS epochs FROM run_items WHERE list_contains($run_ids::VARCHAR[], run_id) GROUP BY run_id)
-SELECT asked.run_id, asked.sample_key, sample.sample IS NOT NULL AS is_recorded,
-    CAST(json_extract(sample.sample, '/target') AS VARCHAR) AS target,
+SELECT asked.run_id, asked.sample_key, asked.is_sent, CAST(json_extract(sample.sample, '/target') AS VARCHAR) AS target,
     CAST(json_extract(sample.sample, '/choices') AS VARCHAR) AS choices,
     json_extract_string(sample.sample, '/metadata/' || replace(replace($cluster, '~', '~0'), '/', '~1')) AS cluster,
     coalesce(epochs.epochs, 1) AS epochs
