@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from workbench.stats.jackknife import Estimate, Jackknife, Missing, each_alone, estimate, left_out, within
+from workbench.stats.jackknife import CORRELATION, Estimate, Jackknife, Missing, each_alone, estimate, left_out, within
 from workbench.stats.kappa import Squared, at_extreme, kappa, perfect_low
 
 if TYPE_CHECKING:
@@ -71,15 +71,15 @@ def agreement(
         int((~unknown).sum()),
         mean(lambda x, y: x - y, least, most),
         within(mean(lambda x, y: np.abs(x - y), y, far), 0.0, math.inf),
-        estimate(_correlation, numbers, left, is_correlation=True),
-        estimate(lambda x, y: _correlation(_ranks(x), _ranks(y)), numbers, left, is_correlation=True),
+        estimate(_correlation, numbers, left, CORRELATION),
+        estimate(lambda x, y: _correlation(_ranks(x), _ranks(y)), numbers, left, CORRELATION),
         over.estimate(
             lambda x, y: kappa(x, y, Squared),
             lambda: (
                 at_extreme(x, y, unknown, Squared, highest=False),
                 at_extreme(x, y, unknown, Squared, highest=True),
             ),
-            is_correlation=True,
+            ends=CORRELATION,
             if_perfect=lambda y, wrong: perfect_low(y, wrong, Squared),
         ),
         int(is_number.sum()),

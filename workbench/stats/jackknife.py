@@ -19,9 +19,12 @@ _MOST_GROUPS = 100
 """More clusters are left out by groups, as many times as this."""
 _LEAST_GROUPS = 3
 _ONE = 1 - 1e-12
-"""A correlation beyond it has no spread that its transformation could show."""
+"""A figure between -1 and 1 that is beyond it has no place on the scale of atanh."""
 _NO_SPREAD = 1e-12
 _SIDE = (1 - CONFIDENCE) / 2
+Ends = tuple[float, float]
+CORRELATION: Ends = (-1.0, 1.0)
+SHARE: Ends = (0.0, 1.0)
 
 
 class Missing(Enum):
@@ -66,8 +69,7 @@ def estimate(
     figure: "Callable[[Numbers, Numbers], float | None]",
     pair: "tuple[Numbers, Numbers]",
     left: "Sequence[Mask]",
-    *,
-    is_correlation: bool = False,
+    ends: Ends | None = None,
 ) -> Estimate | None:
     """Return a figure of what was given and what is right with its interval by the jackknife; None where it is not defined.
 
@@ -77,13 +79,13 @@ def estimate(
         figure: Of both; None where it is not defined.
         pair: What was given, and what is right.
         left: Which answers are left each time, as `left_out` gives it.
-        is_correlation: Whether it is between -1 and 1, so that its interval is made on the scale of atanh.
+        ends: Between which it is, where that shapes its interval.
     """
     x, y = pair
     value = figure(x, y)
     if value is None:
         return None
-    return estimate_of(value, [figure(x[kept], y[kept]) for kept in left], is_correlation=is_correlation)
+    return estimate_of(value, [figure(x[kept], y[kept]) for kept in left], ends)
 
 
 class Jackknife:
@@ -108,7 +110,7 @@ class Jackknife:
         figure: "Callable[[Numbers, Numbers], float | None]",
         filled: "Callable[[], tuple[Numbers, Numbers]] | None" = None,
         *,
-        is_correlation: bool = False,
+        ends: Ends | None = None,
         if_perfect: "Callable[[Numbers, float], float] | None" = None,
     ) -> Estimate | None:
         """Return a figure with its interval: from the lower bound at its least to the upper bound at its most.
@@ -117,14 +119,14 @@ class Jackknife:
             figure: Of what was given and what is right.
             filled: Return the answers that make it least and most; of them the unknown ones count. None: nothing says
                 which these are, and where some are unknown, there is no interval.
-            is_correlation: As for `estimate`.
+            ends: As for `estimate`.
             if_perfect: Return the least that a figure of 1, which shows no spread, may be: of what is right, and the largest
                 share of clusters that may hold something wrong though none was seen (Clopper and Pearson, 1934).
         """
         import numpy as np
 
         def of(x: "Numbers", y: "Numbers", left: "Sequence[Mask]") -> Estimate | None:
-            found = estimate(figure, (x, y), left, is_correlation=is_correlation)
+            found = estimate(figure, (x, y), left, ends)
             if found is None or found.low is not None or found.value < _ONE or not left or if_perfect is None:
                 return found
             return Estimate(found.value, if_perfect(y, 1 - _SIDE ** (1 / self._clusters)), found.value)
@@ -148,20 +150,39 @@ def within(found: Estimate, least: float, most: float) -> Estimate:
     return msgspec.structs.replace(found, low=max(found.low, least), high=min(found.high, most))
 
 
-def estimate_of(value: float, without: Sequence[float | None], *, is_correlation: bool = False) -> Estimate:
-    """Return a figure with its interval from what it is without each cluster in turn; None where it is not defined there."""
+def estimate_of(value: float, without: Sequence[float | None], ends: Ends | None = None) -> Estimate:
+    """Return a figure with its interval from what it is without each cluster in turn; None where it is not defined there.
+
+    Between ends the interval is made on the scale of atanh, where it cannot leave them; where a figure without a cluster is at an
+    end, which has no place on that scale, by the slope of the scale at the figure (the delta method).
+    """
     known = [one for one in without if one is not None]
     if not known or len(known) < len(without):
         return Estimate(value)
-    if is_correlation and max(map(abs, (value, *known))) > _ONE:
+    least, most = ends or (-1.0, 1.0)
+
+    def unit(figure: float) -> float:
+        return (2 * figure - least - most) / (most - least)
+
+    if ends is None:
+        error, middle = _error(known), value
+    elif abs(unit(value)) > _ONE:
         return Estimate(value)
-    groups = len(known)
-    scaled = [math.atanh(one) for one in known] if is_correlation else known
-    centre = math.fsum(scaled) / groups
-    error = math.sqrt((groups - 1) / groups * math.fsum((one - centre) ** 2 for one in scaled))
+    else:
+        units, middle = list(map(unit, known)), math.atanh(unit(value))
+        at_end = max(map(abs, units)) > _ONE
+        error = _error(units) / (1 - unit(value) ** 2) if at_end else _error(list(map(math.atanh, units)))
     if error < _NO_SPREAD:  # all alike, which does not say that others would be
         return Estimate(value)
-    half = student_reach(groups) * error
-    middle = math.atanh(value) if is_correlation else value
+    half = student_reach(len(known)) * error
     low, high = middle - half, middle + half
-    return Estimate(value, math.tanh(low), math.tanh(high)) if is_correlation else Estimate(value, low, high)
+    if ends is not None:
+        low, high = (least + (most - least) * (math.tanh(one) + 1) / 2 for one in (low, high))
+    return Estimate(value, low, high)
+
+
+def _error(without: Sequence[float]) -> float:
+    """Return the jackknife's standard error of a figure."""
+    groups = len(without)
+    centre = math.fsum(without) / groups
+    return math.sqrt((groups - 1) / groups * math.fsum((one - centre) ** 2 for one in without))

@@ -143,7 +143,7 @@ def perfect_low(y: "Numbers", wrong: float, distance: DistanceTo) -> float:
         distance: Of labels, or of numbers.
     """
     to = distance(y)
-    return 1 - wrong * to.farthest / float(to.by_chance(y).mean())
+    return max(-1.0, 1 - wrong * to.farthest / float(to.by_chance(y).mean()))
 
 
 def at_extreme(x: "Numbers", y: "Numbers", unknown: "Mask", distance: DistanceTo, *, highest: bool) -> "Numbers":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from workbench.stats.jackknife import Estimate, Jackknife, Missing, each_alone, within
+from workbench.stats.jackknife import CORRELATION, SHARE, Estimate, Jackknife, Missing, each_alone
 from workbench.stats.kappa import NOTHING, OTHER, Unequal, at_extreme, kappa, perfect_low
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def label_agreement(
 
     An answer that is not right has a label of its own, as has one whose label is none of the targets': neither is right,
     nor expected by chance. An unknown answer may have been any label. Intervals are by the jackknife that leaves out one
-    cluster at a time, for kappa on the scale of atanh, with Student's t.
+    cluster at a time, for kappa on the scale of atanh and for shares on that of logits, with Student's t.
 
     Sources: Cohen (1960), A coefficient of agreement for nominal scales; Sokolova, Lapalme (2009), A systematic analysis of
     performance measures for classification tasks (macro F1 as the mean of the classes' F1).
@@ -66,14 +66,14 @@ def label_agreement(
     """
     x, y, unknown = label_arrays(given, right)
     over = Jackknife((x, y), unknown, each_alone(clusters, len(x)))
-    macro = over.estimate(lambda x, y: _macro_f1(_confusion(x, y, len(labels))))
+    macro = over.estimate(lambda x, y: _macro_f1(_confusion(x, y, len(labels))), ends=SHARE)
     assert macro is not None
     table = _confusion(x[~unknown], y[~unknown], len(labels))
     return LabelAgreement(
         int((~unknown).sum()),
         accuracy_of(over, y),
         kappa_of_labels(over, x, y, unknown),
-        within(macro, 0.0, 1.0),
+        macro,
         [_class(table, place, label) for place, label in enumerate(labels)],
         table.astype(int).tolist(),
     )
@@ -94,7 +94,7 @@ def kappa_of_labels(over: Jackknife, x: "Numbers", y: "Numbers", unknown: "Mask"
     return over.estimate(
         lambda x, y: kappa(x, y, Unequal),
         lambda: (at_extreme(x, y, unknown, Unequal, highest=False), at_extreme(x, y, unknown, Unequal, highest=True)),
-        is_correlation=True,
+        ends=CORRELATION,
         if_perfect=lambda y, wrong: perfect_low(y, wrong, Unequal),
     )
 
@@ -152,7 +152,8 @@ def accuracy_of(over: Jackknife, right: "Numbers") -> Estimate:
     found = over.estimate(
         lambda x, y: float(np.mean(x == y)),
         lambda: (np.full_like(right, OTHER), right),
+        ends=SHARE,
         if_perfect=lambda _, wrong: 1 - wrong,
     )
     assert found is not None
-    return within(found, 0.0, 1.0)
+    return found

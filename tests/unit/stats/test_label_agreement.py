@@ -107,6 +107,16 @@ def test_labels_that_say_nothing_have_no_kappa() -> None:
     assert perfect.macro_f1 == Estimate(1.0)
 
 
+def test_a_single_wrong_answer_has_an_interval_of_what_a_share_can_be() -> None:
+    """Without it all are right, which has no place on the scale of logits."""
+    found = label_agreement([1.0] + [0.0, 1.0] * 30, [0.0] + [0.0, 1.0] * 30, ["yes", "no"])
+    for one in (found.accuracy, found.kappa, found.macro_f1):
+        assert one is not None
+        assert one.low is not None
+        assert one.high is not None
+        assert 0.7 < one.low < one.value < one.high < 1
+
+
 def test_a_class_that_no_answer_has_is_no_help() -> None:
     found = label_agreement([0.0] * 20, [0.0] * 10 + [1.0] * 10, ["yes", "no"])
     assert [(one.precision, one.recall, one.f1) for one in found.classes] == [
