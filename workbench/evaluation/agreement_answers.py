@@ -128,7 +128,9 @@ def target_answers(
         cluster: The metadata column that says which samples belong together.
         on_fallback: `exclude` or `accept`; None as each run's job says.
     """
-    able = [(row, scorer) for row in scorers if (scorer := decoded(row)) is not None and scorer.reads and row.scored]
+    able = [
+        (row, scorer) for row in scorers if (scorer := recorded_scorer(row)) is not None and scorer.reads and row.scored
+    ]
     targets = reader.all(AgreementTarget, run_ids=list(run_ids), cluster=cluster) if able else []
     samples = {one.sample_key: _sample(one) for one in targets if one.target is not None}
     for row, scorer in able:
@@ -147,7 +149,7 @@ def _said(row: AgreementAnswer, scorer: Scorer) -> SaidAnswer:
     return SaidAnswer(row.state, row.value, said)
 
 
-def decoded(row: RunScorer) -> Scorer | None:
+def recorded_scorer(row: RunScorer) -> Scorer | None:
     """Return a scorer with the settings that a run recorded; None of a kind that is not known any more, or has no
     settings.
     """
@@ -214,7 +216,7 @@ def _is_scale(targets: Sequence[float]) -> bool:
 
 
 def _are_classes(targets: Sequence[str]) -> bool:
-    """Return whether labels are few classes: at most `_MOST_LEVELS`, which have two samples on average."""
+    """Return whether labels are few classes: at most `_MOST_LEVELS`, each of which has two samples on average."""
     labels = len(set(targets))
     return len(targets) >= _LEAST_SAMPLES and labels <= _MOST_LEVELS and 2 * labels <= len(targets)
 
@@ -291,10 +293,13 @@ def _field(scorer: JsonFields, name: str, wanted: Mapping[str, Any]) -> Compared
         names = {key: [_label(one, scorer)] for key, one in wanted.items()}
         labels = _of_labels(name, names, lambda said, known: said if said in known else None)
     if labels is None:
-        right = dict.fromkeys(wanted, 0.0)
-        return ComparedPart(
-            name, "shares", ["right"], right, lambda key, _, said: 0.0 if is_right(key, said) else OTHER
-        )
+
+        def read_share(sample_key: str, _: float, said: Any) -> float | Missing:
+            if is_right(sample_key, said):
+                return 0.0
+            return Missing.NOT_RIGHT if _field_of(said, name) is None else OTHER
+
+        return ComparedPart(name, "shares", ["right"], dict.fromkeys(wanted, 0.0), read_share)
     read = labels.read
     return labels._replace(
         read=lambda key, _, said: read(key, is_right(key, said), _label(_field_of(said, name), scorer))

@@ -11,7 +11,7 @@ from workbench.evaluation.agreement_answers import (
     GivenAnswers,
     PartKind,
     TargetAnswers,
-    decoded,
+    recorded_scorer,
     target_answers,
 )
 from workbench.evaluation.sides import least_answered
@@ -105,7 +105,7 @@ def run_agreement(reader: Reader, run: Provenance, scorer: str | None = None) ->
         for row in reader.all(ReferenceRow, run_ids=[run.run_id])
         if row.reference == "people" and row.scorer == answers.scorer
     ]
-    by = next(decoded(row) for row in scorers if row.scorer == answers.scorer)
+    by = next(recorded_scorer(row) for row in scorers if row.scorer == answers.scorer)
     assert by is not None
     least = least_answered([run])
     parts = [_part(answers, part, run.run_id, least, [(row, by) for row in people]) for part in answers.parts]

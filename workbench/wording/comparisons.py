@@ -92,7 +92,7 @@ def agreement_lines(comparison: Comparison) -> list[str]:
         if one.found is None:
             lines.append(f"The {one.figure} of {name} and {base} is not defined on the answers that are known of both.")
             continue
-        value = signed(one.found.difference, are_shares=False) or "0"
+        value = signed(one.found.difference, are_shares=False)
         bounds = "" if one.low is None else f" {bounds_text(one.low, one.high, are_shares=False)}"
         lines.append(f"{name} − {base}: {one.figure} {value}{bounds}: {_agreement_shown(one)}.")
     return lines
@@ -102,7 +102,7 @@ def _agreement_shown(one: AgreementDifference) -> str:
     beside = f"; {one.unknown} of {plural(one.asked, 'answer')} unknown" if one.unknown else ""
     match one.verdict:
         case "better" | "worse":
-            return f"{one.verdict} beyond chance{beside}"
+            return f"{one.verdict}{beside}"
         case "open":
             return f"shown on the answers that are known of both; open over all {one.asked}: {one.unknown} unknown"
         case _:
