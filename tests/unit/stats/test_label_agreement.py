@@ -148,7 +148,9 @@ def clustered(chance: random.Random, clusters: int) -> tuple[list[float], list[f
     given, right, texts = list[float](), list[float](), list[int]()
     for text in range(clusters):
         own = drawn(chance, 5, 3, chance.choice([0.3, 0.6, 0.9]))
-        given, right, texts = given + own[0], right + own[1], texts + [text] * 5
+        given += own[0]
+        right += own[1]
+        texts += [text] * 5
     return given, right, texts
 
 
