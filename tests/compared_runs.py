@@ -28,6 +28,7 @@ def record(
 ) -> None:
     """Record a run whose models score so on samples 0, 1, 2 and so on; None is a sample without a score.
 
+    With `variants` a side is `MODEL · VARIANT`.
     `served` names who answered for a model, `served_by` for a model and sample, and `listed` the base of a preset; `outcomes` and
     `reasons` say how an answer ended and why it has no score.
     """
@@ -44,7 +45,8 @@ def record(
     writer = JournalWriter(bench.ledger.journal_folder)
     at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))
     writer.append(started(run_id, sum(map(len, values.values())), recorded_at=at, **more))
-    for model in {**values, **(listed or {})}:
+    parts = {side: _parts(side, more.get("variants")) for side in values}
+    for model in {**{model: None for model, _ in parts.values()}, **(listed or {})}:
         base = (listed or {}).get(model)
         raw = msgspec.json.encode({"id": model, "info": {"base_model_id": base}} if base else {"id": model}).decode()
         writer.append(ModelSeen(run_id, at, model, base is not None, raw))
@@ -55,14 +57,17 @@ def record(
             target = {"target": targets[sample]} if targets else {}
             content = msgspec.json.encode({"input": f"q{sample}", **target, "metadata": metadata}).decode()
             key = f"sample{sample}"
-            asked = msgspec.structs.replace(intent(run_id, number), model=model, sample_id=str(sample), sample_key=key)
+            own, variant = parts[model]
+            asked = msgspec.structs.replace(
+                intent(run_id, number), model=own, variant=variant, sample_id=str(sample), sample_key=key
+            )
             writer.append(SampleSeen(key, content))
             writer.append(asked)
             ended = outcomes.get((model, sample), Outcome.OK)
             follows = EFFECTS[ended]
             writer.append(
-                answer(run_id, number, model=model, sample_key=key, sent_at=at + timedelta(milliseconds=number), ended_at=at + timedelta(seconds=1, milliseconds=number),
-                       served_model=apart.get((model, sample), (served or {}).get(model, model)),
+                answer(run_id, number, model=own, sample_key=key, sent_at=at + timedelta(milliseconds=number), ended_at=at + timedelta(seconds=1, milliseconds=number),
+                       served_model=apart.get((model, sample), (served or {}).get(model, own)),
                        completion_tokens=10 * (place + 1), latency_ms=latency_ms(place, sample), answer=said.format(model, sample),
                        outcome=str(ended), accepted=follows.accepted, scorable=follows.scorable, rerun=follows.rerun)
             )  # fmt: skip
@@ -72,6 +77,12 @@ def record(
                 writer.append(score_entry(run_id, asked.request_key, ("exact", config), at, scored))
     writer.append(RunEnded(run_id, at + timedelta(minutes=1), status, 0, 60.0))
     writer.close()
+
+
+def _parts(side: str, variants: Sequence[str] | None) -> tuple[str, str | None]:
+    """Return the model and the variant of a side."""
+    model, _, variant = side.partition(" · ") if variants else (side, "", "")
+    return model, variant or None
 
 
 class PageContext(NamedTuple):

@@ -119,3 +119,22 @@ def test_a_comparison_of_many_answers_is_small_and_opens(tmp_path: Path, reader:
     assert Path(found["report"]).stat().st_size < 3 * 2**20
     assert [side["scored"] for side in found["sides"]] == [2_000] * 5
     expect(reader.open(found["report"]).locator("#sides")).to_be_visible()
+
+
+@pytest.mark.parametrize("reader", [{"viewport": {"width": 390, "height": 800}}], indirect=True)
+def test_the_main_effects_follow_the_baseline(tmp_path: Path, reader: Reader) -> None:
+    bench = Workbench(tmp_path, None)
+    right: dict[str, Values] = {
+        "a · plain": [0.0] * 16 + [1.0] * 4, "a · rubric": [1.0] * 18 + [0.0] * 2,
+        "b · plain": [0.0] * 14 + [1.0] * 6, "b · rubric": [1.0] * 19 + [0.0],
+    }  # fmt: skip
+    record(bench, "r1", right, variants=["plain", "rubric"], scorers=["exact"])
+    there, against = (bench.json("compare", *options) for options in ((), ("--baseline", "b · rubric", "--no-report")))
+    page = reader.open(there["report"])
+    expect(page.locator("p.verdict").first).to_have_text(there["factors"]["says"])
+    expect(page.locator("#grid tbody tr").nth(1)).to_contain_text("best")
+    page.locator("#baseline").select_option("b · rubric")
+    expect(page.locator("p.verdict").first).to_have_text(against["factors"]["says"])
+    expect(page.locator("#effects tbody tr").first).to_contain_text("plain − rubric")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert not reader.faults

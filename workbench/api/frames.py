@@ -13,15 +13,19 @@ import workbench.settings.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.readings import Reading, readings_of
 from workbench.api.session import Target, ledger_to_read
+from workbench.errors import Fault, InputError
 from workbench.evaluation.agreements import figure_rows, run_agreement
 from workbench.evaluation.comparison import (
     CLUSTER,
+    Comparison,
     ComparisonRequest,
     compare_sides,
     difference_row,
     load_input,
+    per_right_row,
     slice_rows,
 )
+from workbench.evaluation.factors import Factors, effect_rows, grid_rows
 from workbench.evaluation.run_figures import LAST, find_run
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import JobOfRun, Provenance
@@ -31,6 +35,7 @@ from workbench.routes.names import Episode
 from workbench.routes.overview import AccountRoute, overview
 from workbench.routes.probes import probed
 from workbench.wording.comparisons import headline
+from workbench.wording.factors import effect_lines
 from workbench.wording.routes import attention_text
 
 if TYPE_CHECKING:
@@ -151,7 +156,7 @@ class Frames:
         Args:
             runs: The first of them is the baseline; none is the newest run with scores, whose models are
                 compared.
-            models: Only these, or this one.
+            models: Only these, or this one, each with all of its variants, or one of them (`MODEL · VARIANT`).
             baseline: The model that the others are compared with.
             scorer: By which the answers are compared.
             cluster: The column of the dataset whose values tell which samples belong together.
@@ -168,7 +173,10 @@ class Frames:
         with reading(self._ledger) as reader:
             found = compare_sides(load_input(reader, wanted), wanted)
         return pandas.DataFrame(
-            [difference_row(one, found) | {"says": headline(one, found)} for one in found.differences]
+            [
+                difference_row(one, found) | per_right_row(one.side, found) | {"says": headline(one, found)}
+                for one in found.differences
+            ]
             if wanted.by is None
             else slice_rows(found)
         )
@@ -192,6 +200,55 @@ class Frames:
             found = run_agreement(reader, reader.only(Provenance, run_id=find_run(reader, run)))
         frame = pandas.DataFrame(figure_rows(found), columns=list(_AGREEMENT_TYPES))
         return frame.astype(_AGREEMENT_TYPES)
+
+    def grid(
+        self, run: str | None = None, *, baseline: str | None = None, scorer: str | None = None
+    ) -> "pandas.DataFrame":
+        """Return one row per model and variant of a run that asked several of both, with its mean of asked and the 95 %
+        interval; rows without a variant or a model are means over all of them.
+
+        Args:
+            run: By default the newest run with scores.
+            baseline: The combination that the others are compared with.
+            scorer: By which the answers are compared.
+
+        Raises:
+            InputError: There is no such run, baseline or scorer, or it has not two models and two variants.
+        """
+        import pandas
+
+        found, factors = self._factors(run, baseline, scorer)
+        return pandas.DataFrame(grid_rows(factors, found.min_answered))
+
+    def effects(
+        self, run: str | None = None, *, baseline: str | None = None, scorer: str | None = None
+    ) -> "pandas.DataFrame":
+        """Return one row per main effect of such a run, and per interaction of a variant with a model, as `workbench compare`
+        tests them, with `says`, its line in words.
+
+        Args:
+            run: By default the newest run with scores.
+            baseline: The combination whose model and variant the others are compared with.
+            scorer: By which the answers are compared.
+
+        Raises:
+            InputError: There is no such run, baseline or scorer, or it has not two models and two variants.
+        """
+        import pandas
+
+        found, factors = self._factors(run, baseline, scorer)
+        rows = zip(effect_rows(factors, found.scorer), effect_lines(found), strict=True)
+        return pandas.DataFrame([row | {"says": says} for row, says in rows])
+
+    def _factors(self, run: str | None, baseline: str | None, scorer: str | None) -> tuple[Comparison, Factors]:
+        """Return a run's comparison with its grid."""
+        wanted = ComparisonRequest([run] if run else [], baseline=baseline, scorer=scorer)
+        with reading(self._ledger) as reader:
+            found = compare_sides(load_input(reader, wanted), wanted)
+        if found.factors is None:
+            hint = "a job with several [[variants]] and models has one"
+            raise InputError(Fault("", f"run {found.runs[0].run_id} has no grid of models and variants", hint))
+        return found, found.factors
 
     def readings(self) -> "pandas.DataFrame":
         """Return one row per reading of the allowance (`workbench allowance reading`); shares are from 0 to 1 of the total."""

@@ -19,6 +19,7 @@ from workbench.evaluation.comparison import (
     load_input,
     slice_rows,
 )
+from workbench.evaluation.factors import Factors, effect_rows, grid_rows
 from workbench.evaluation.references import ReferencePoint, floor_of, reference_objects
 from workbench.evaluation.sides import Difference, ModelResult
 from workbench.evaluation.slices import Slice, SliceScore
@@ -29,9 +30,18 @@ from workbench.report.compare_page import compare_page
 from workbench.report.ledger_pages import PAGES
 from workbench.stats.intervals import Interval
 from workbench.wording.changes import alarm_objects
-from workbench.wording.comparisons import agreement_lines, headline, shown_text, side_name, warnings
+from workbench.wording.comparisons import (
+    agreement_lines,
+    headline,
+    prompts_text,
+    shown_text,
+    side_name,
+    unchanged_text,
+    warnings,
+)
+from workbench.wording.factors import cell_text, effect_lines, effect_row, factors_text
 from workbench.wording.references import exceeded_text, floor_text, reference_name
-from workbench.wording.scores import interval_text, mean_text, signed
+from workbench.wording.scores import interval_text, mean_text, per_right_text, signed
 
 _MOST_LINES = 2  # more differences are a table's
 
@@ -40,7 +50,12 @@ _MOST_LINES = 2  # more differences are a table's
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=options.complete_runs)
 @options.ledger
 @click.option("--job", metavar="NAME", help="The two newest runs of this job, the older as the baseline.")
-@click.option("--model", metavar="ID", multiple=True, help="Only this model; may be repeated.")
+@click.option(
+    "--model",
+    metavar="ID",
+    multiple=True,
+    help="Only this model, with all its variants, or one of them (MODEL · VARIANT); may be repeated.",
+)
 @click.option(
     "--baseline",
     metavar="NAME",
@@ -83,30 +98,58 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
     if as_json:
         print_json(as_objects(found) | {"report": None if write is None else str(write())})
         return
-    if floor := floor_text(floor_of(found.references)):
-        echo_sentences(floor)
-    for difference in found.differences if len(found.differences) <= _MOST_LINES else ():
-        echo(headline(difference, found) + "\n")
-    _print_sides(found)
-    if wanted.by is not None:
-        _print_slices(found)
-    for warning in warnings(found):
-        say(f"note: {warning}")
+    _print_found(found, is_sliced=wanted.by is not None)
     if write is not None:
         say(f"page: {write()}")  # last: a folder that cannot be written costs the page only
 
 
+def _print_found(found: Comparison, *, is_sliced: bool) -> None:
+    """Print what a comparison shows: in sentences, then in tables."""
+    for sentence in filter(None, (floor_text(floor_of(found.references)), factors_text(found))):
+        echo_sentences(sentence)
+    for difference in found.changed if len(found.changed) <= _MOST_LINES else ():
+        echo(headline(difference, found) + "\n")
+    for line in filter(None, (*prompts_text(found), unchanged_text(found))):
+        echo(line)
+    if found.listed:
+        _print_sides(found)
+    if found.factors is not None:
+        _print_grid(found, found.factors)
+    if is_sliced:
+        _print_slices(found)
+    for warning in warnings(found, said=True):
+        say(f"note: {warning}")
+
+
 def as_objects(found: Comparison) -> dict[str, Any]:
     """Return a comparison as plain values."""
-    plain: dict[str, Any] = msgspec.to_builtins(found)
+    plain: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(found, factors=None))
+    for row, side in zip(plain["sides"], found.sides, strict=True):
+        row |= {"tokens_per_right": msgspec.to_builtins(found.per_right.get((side.run_id, side.model)))}
+    del plain["per_right"]
     plain["runs"] = [{"run_id": run.run_id, "job": run.job, "started_at": run.started_at} for run in found.runs]
     for row, difference in zip(plain["differences"], found.differences, strict=True):
         row |= {"says": headline(difference, found)}
     return plain | {
         "references": reference_objects(found.references),
+        "factors": None if found.factors is None else _factors_object(found, found.factors),
         "notes": warnings(found),
         "slices": slice_rows(found),
         "open_alarms": alarm_objects(found.open_alarms),
+    }
+
+
+def _factors_object(found: Comparison, factors: Factors) -> dict[str, Any]:
+    """Return a grid as plain values."""
+    return {
+        "says": factors_text(found),
+        "models": factors.models,
+        "variants": factors.variants,
+        "grid": grid_rows(factors, found.min_answered),
+        "effects": [
+            row | {"says": text}
+            for row, text in zip(effect_rows(factors, found.scorer), effect_lines(found), strict=True)
+        ],
     }
 
 
@@ -125,21 +168,62 @@ def _newest(reader: Reader, job: str) -> list[str]:
 
 def _print_sides(found: Comparison) -> None:
     beside = {(difference.side.run_id, difference.side.model): difference for difference in found.differences}
-    rows = [_row(side, beside.get((side.run_id, side.model)), found) for side in found.sides]
+    rows = [
+        _row(side, beside.get((side.run_id, side.model)), found) for side in map(found.sides.__getitem__, found.listed)
+    ]
     rows += [_reference_row(point) for point in found.references]
     shown = columns(
         column("side", "model"), column("of_asked", f"{found.scorer} of asked (95 %)"), "difference", "verdict",
         column("wins", "won:lost:same"), "mean_of_scored", column("scored", kind="text"),
-        column("completion_tokens", "tokens an answer", "number"), "p50_ms", "unanswered", "fallbacks",
+        column("completion_tokens", "tokens an answer", "number"), "tokens_per_right", "p50_ms", "unanswered", "fallbacks",
     )  # fmt: skip
     print_table(
         rows,
         shown,
         whole=("side", "verdict"),
-        spare=("fallbacks", "unanswered", "p50_ms", "mean_of_scored", "completion_tokens", "scored", "wins"),
+        spare=(
+            "fallbacks",
+            "unanswered",
+            "p50_ms",
+            "mean_of_scored",
+            "tokens_per_right",
+            "completion_tokens",
+            "scored",
+            "wins",
+        ),
     )
     for line in agreement_lines(found):
         echo(line)
+
+
+def _print_grid(found: Comparison, factors: Factors) -> None:
+    """Print a line for each model, with a column for each variant, and the means over them."""
+    rows = [
+        {"model": model, "mean": "–" if mean is None else _with_bounds(mean)}
+        | {
+            f"variant {n}": cell_text(factors.cells.get((model, variant)), (model, variant), found)
+            for n, variant in enumerate(factors.variants)
+        }
+        for model, mean in zip(factors.models, factors.means["model"], strict=True)
+    ]
+    over = {
+        f"variant {n}": "–" if mean is None else _with_bounds(mean) for n, mean in enumerate(factors.means["variant"])
+    }
+    shown = columns(
+        "model", *(column(f"variant {n}", variant, "text") for n, variant in enumerate(factors.variants)),
+        column("mean", "all variants", "text"),
+    )  # fmt: skip
+    echo(f"\n{found.scorer} of asked (95 %), by model and variant:")
+    print_table([*rows, {"model": "all models", "mean": ""} | over], shown, whole=("model",))
+    effects = [effect_row(one, factors, are_shares=found.are_shares) for one in factors.effects]
+    if effects:
+        echo()
+        print_table(
+            effects,
+            columns("main_effect", "over", "difference", "verdict"),
+            whole=("main_effect", "verdict"),
+            spare=("over",),
+        )
 
 
 def _print_slices(found: Comparison) -> None:
@@ -190,6 +274,7 @@ def _row(side: ModelResult, difference: Difference | None, found: Comparison) ->
         "wins": "" if pair is None else f"{pair.better}:{pair.worse}:{pair.same}",
         "scored": f"{side.scored} of {side.samples}",
         "completion_tokens": side.completion_tokens,
+        "tokens_per_right": per_right_text(found.per_right.get((side.run_id, side.model))),
         "p50_ms": side.p50_ms,
         "unanswered": found.unanswered(side),
         "fallbacks": side.fallbacks,

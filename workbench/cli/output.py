@@ -124,7 +124,7 @@ def print_table(
         ]
         echo("  ".join(aligned).rstrip())
     if left_out:
-        say(f"no room for: {', '.join(left_out)}")
+        say(textwrap.fill(f"no room for: {', '.join(left_out)}", shutil.get_terminal_size().columns))
 
 
 def _laid_out(rows: Sequence[dict[str, Any]], columns: Sequence[Column], whole: Sequence[str]) -> _TerminalTable:

@@ -25,7 +25,7 @@ from workbench.evaluation.references import reference_objects
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.answer_rows import WholeSample
-from workbench.ledger.job_rows import ModelMean, RunLine, run_means
+from workbench.ledger.job_rows import BestAndWorst, ModelMean, RunLine, best_and_worst, run_means
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import RunId
 from workbench.ledger.run_rows import RunGate, SuspectSample
@@ -38,7 +38,10 @@ from workbench.wording.scores import range_text
 
 _ALL = 2**62
 _MOST_RUNS = 20
-_SPARE = ("started_at", "failed", "total_tokens", "duration_s", "planned", "scorer")  # the id begins with the start
+_SPARE = (
+    "started_at", "failed", "total_tokens", "duration_s", "planned", "scorer", "answered", "worst_model", "best_model",
+)  # fmt: skip
+"""What leaves the list first where it is narrow; an id begins with the start."""
 _CALL_FIELDS = (
     "request_key sample_id epoch requested_model variant served_model identity identity_evidence outcome http_status attempts "
     "latency_ms prompt_tokens completion_tokens reasoning_tokens total_tokens finish_reason answer reasoning tool_calls "
@@ -60,7 +63,7 @@ _NOTHING_LEFT = (RUNNING, RunStatus.COMPLETE, RunStatus.GATE_FAILED)
 )  # fmt: skip
 @options.as_json
 def runs(most: int | None, as_json: bool, **given: Any) -> None:
-    """List the runs of a ledger, newest first; the score is the mean of all models by the job's first scorer."""
+    """List the runs of a ledger, newest first; best and worst are means of what a run compares, by its job's first scorer."""
     where = options.where(given)
     ledger = ledger_to_read(where)
     claims = machines_of(ledger).claims()
@@ -68,22 +71,33 @@ def runs(most: int | None, as_json: bool, **given: Any) -> None:
         in_all = len(reader.all(RunId))
         most = most or (in_all if as_json else _MOST_RUNS)
         rows = as_now(reader.all(RunLine, most=most, run_ids=None), ongoing(reader, ledger, claims))
-        means = {one.run_id: one for one in run_means(reader.all(ModelMean, most=most, run_ids=None))}
+        every = reader.all(ModelMean, most=most, run_ids=None)
         standing = open_alarms(reader)
     if as_json:
+        means = {one.run_id: one for one in run_means(every)}
+        ends = best_and_worst(every)
         own = {row.job: alarm_objects([one for one in standing if one.job == row.job]) for row in rows}
         print_json(
             [
-                msgspec.structs.asdict(row) | _means(means.get(row.run_id)) | {"open_alarms": own[row.job]}
+                msgspec.structs.asdict(row)
+                | _means(means.get(row.run_id))
+                | _ends(ends.get(row.run_id))
+                | {"open_alarms": own[row.job]}
                 for row in rows
             ]
         )
         return
     shown = columns(
-        "run_id", "job", "status", "started_at", "duration_s", "planned", "answered", "failed", "total_tokens", "score",
-        "scorer",
+        "run_id", "job", "status", "started_at", "duration_s", "planned", "answered", "failed", "total_tokens", "best",
+        "best_model", "worst", "worst_model", "scorer",
     )  # fmt: skip
-    print_table([_in_short(row, means.get(row.run_id)) for row in rows], shown, whole=("run_id",), spare=_SPARE)
+    ends = best_and_worst(every)
+    print_table(
+        [_in_short(row, ends.get(row.run_id)) for row in rows],
+        shown,
+        whole=("run_id", "best_model", "worst_model"),
+        spare=_SPARE,
+    )
     if len(rows) < in_all:
         say(f"{len(rows)} of {count(in_all)} runs; --limit N shows more")
     open_ones = [row for row in rows if row.status not in _NOTHING_LEFT]
@@ -106,7 +120,22 @@ def _means(found: ModelMean | None) -> dict[str, float | str | None]:
     }
 
 
-def _in_short(row: RunLine, found: ModelMean | None) -> dict[str, Any]:
+def _ends(found: BestAndWorst | None) -> dict[str, dict[str, Any] | None]:
+    """Return what has the best and the worst mean in a run, each with its own."""
+    if found is None:
+        return {"best": None, "worst": None}
+    shown = ("model", "mean", "at_worst", "at_best")
+    return {name: {key: getattr(one, key) for key in shown} for name, one in found._asdict().items()}
+
+
+def _in_columns(name: str, one: ModelMean | None) -> dict[str, str | None]:
+    """Return a mean and whose it is, each in a column: a number in a column of its own is never cut."""
+    if one is None:
+        return {name: None, f"{name}_model": None}
+    return {name: range_text(one.mean, one.at_worst, one.at_best), f"{name}_model": one.model}
+
+
+def _in_short(row: RunLine, found: BestAndWorst | None) -> dict[str, Any]:
     """Return a run as a line of a table."""
     taken_s = row.duration_s
     if row.status == RUNNING:
@@ -114,8 +143,9 @@ def _in_short(row: RunLine, found: ModelMean | None) -> dict[str, Any]:
     return msgspec.structs.asdict(row) | {
         "status": row.status or NOT_ENDED,
         "duration_s": taken_s,
-        "score": None if found is None else range_text(found.mean, found.at_worst, found.at_best),
-        "scorer": None if found is None else found.scorer,
+        **_in_columns("best", None if found is None else found.best),
+        **_in_columns("worst", None if found is None or found.worst is found.best else found.worst),
+        "scorer": None if found is None else found.best.scorer,
     }
 
 

@@ -134,6 +134,10 @@ DECLARED = {
         Column("unknown", "unknown", help="Answers of which a score is not known; those left out are among them"),
         Column("unread", "not judged", help="Answers that the scorer could not judge"),
         Column("left_out", "left out", help="Scored answers of fallbacks"),
+        Column("best", "best", "text", "The highest mean of what a run compares"),
+        Column("best_model", "best by", "text"),
+        Column("worst", "worst", "text"),
+        Column("worst_model", "worst by", "text"),
         Column("scores", "scores", "bars", "Mean of each model and scorer, 0 to 1"),
         Column("difference", "difference", "text"),
         Column(
@@ -144,6 +148,8 @@ DECLARED = {
             "ones were",
         ),
         Column("verdict", "shown", "text"),
+        Column("main_effect", "main effect", "text", "The mean difference over all models, or over all variants"),
+        Column("over", "over", "text", "Of what the difference is the mean"),
         Column("unscored", "not scored", "text", "As what they ended"),
         Column("shared", "known of both", help="Samples of which the scores of both sides are known"),
         # tokens
@@ -155,6 +161,12 @@ DECLARED = {
         Column("maybe_drawn", "usage unknown", help="Failed after they may have reached a model"),
         Column("open_intents", "unfinished", help="Sent, no outcome recorded"),
         Column("tokens_an_answer", "tokens an answer", "number", "Mean completion tokens of an answer of its own"),
+        Column(
+            "tokens_per_right",
+            "tokens a right answer",
+            "text",
+            "Tokens of all its answers, prompt and completion, for each right one, with the 95 % interval",
+        ),
         Column("most_tokens", "most expensive call"),
         Column("costliest_model", "its model", "text"),
         Column("low_tokens", "at least (tokens)"),
@@ -181,7 +193,6 @@ DECLARED = {
         Column("before", "before", "text"),
         Column("after", "now", "text"),
         Column("source", "seen by", "text"),
-        Column("worst", "worst", "text"),
         Column("how_bad", "how bad", "text"),
         # limits
         Column("allowed", "allowed in total"),

@@ -13,7 +13,9 @@ from workbench.evaluation.agreement_answers import TargetAnswers, target_answers
 from workbench.evaluation.agreement_differences import AgreementDifference, agreement_differences
 from workbench.evaluation.alarms import Alarm, open_alarms
 from workbench.evaluation.differing import Differing, SomeUnclustered, differing
+from workbench.evaluation.factors import Factors, GridInput, factors_of
 from workbench.evaluation.failures import planned_by_side, sides_asked
+from workbench.evaluation.per_right import TokensPerRight, tokens_per_right
 from workbench.evaluation.references import ReferencePoint, references_of
 from workbench.evaluation.run_figures import LAST, find_run
 from workbench.evaluation.sides import (
@@ -68,6 +70,32 @@ class Comparison(msgspec.Struct, frozen=True):
     agreement: list[AgreementDifference]
     """How far each side agrees with the targets beyond chance, beside the baseline; empty where the scorer reads no number
     or label, or the targets are neither a scale nor few classes."""
+    per_right: dict[tuple[str, str], TokensPerRight]
+    """(run id, model) -> its tokens for each right answer, where that is known."""
+    factors: Factors | None = None
+    """The grid of a single run that asked several models with several variants."""
+
+    @property
+    def unchanged(self) -> list[Difference]:
+        """Of two runs what scores the same on every sample, where that is more than one; nothing of it is unknown."""
+        same = [one for one in self.differences if _is_unchanged(one)] if len(self.runs) == 2 else []
+        return same if len(same) > 1 else []
+
+    @property
+    def changed(self) -> list[Difference]:
+        """The differences that are not of `unchanged`."""
+        same = {_places((one.side, one.baseline)) for one in self.unchanged}
+        return [one for one in self.differences if _places((one.side, one.baseline)) not in same]
+
+    @property
+    def listed(self) -> list[int]:
+        """The places of the sides that a table lists; of two runs beside each other, and none of what is unchanged."""
+        if len(self.runs) != 2:
+            return list(range(len(self.sides)))
+        places = {(side.run_id, side.model): place for place, side in enumerate(self.sides)}
+        ordered = [side for one in self.changed for side in reversed(_places((one.side, one.baseline)))]
+        same = {side for one in self.unchanged for side in _places((one.side, one.baseline))}
+        return [places[side] for side in dict.fromkeys([*ordered, *(side for side in places if side not in same)])]
 
     def is_ranked(self, side: ModelResult) -> bool:
         """Return whether enough is known of a side to rank it."""
@@ -96,6 +124,7 @@ class ComparisonInput(msgspec.Struct, frozen=True):
     references: list[ReferencePoint]
     answers: TargetAnswers | None
     """As the scorer read them; None where nothing can be set beside the targets."""
+    per_right: dict[tuple[str, str], TokensPerRight]
 
     @property
     def baselines(self) -> list[str]:
@@ -109,7 +138,7 @@ class ComparisonRequest(msgspec.Struct, frozen=True):
     runs: Sequence[str] = ()
     """The first of them is the baseline; none is the newest run with scores, whose models are compared."""
     models: Sequence[str] = ()
-    """Only these; by default all."""
+    """Only these, each with all of its variants, or one of them (`MODEL · VARIANT`); by default all."""
     baseline: str | None = None
     """The model, of a single run, or of several runs the run, that others are compared with; by default the first run, or the
     first model with a score."""
@@ -150,7 +179,7 @@ def load_input(reader: Reader, wanted: ComparisonRequest) -> ComparisonInput:
         )
     )
     kept = {*wanted.models, *([wanted.baseline] if wanted.baseline and len(run_ids) == 1 else [])}
-    sides = [side for side in there.sides if not wanted.models or side.model in kept]
+    sides = [side for side in there.sides if not wanted.models or kept & {side.model, side.requested_model}]
     standing = [alarm for job in dict.fromkeys(run.job for run in runs) for alarm in open_alarms(reader, job)]
     compared = Sides(sides, there.samples, there.are_shares)
     unlike: list[Differing] = [
@@ -170,7 +199,7 @@ def load_input(reader: Reader, wanted: ComparisonRequest) -> ComparisonInput:
     answers = target_answers(reader, run_ids, by_it, cluster=wanted.cluster, on_fallback=on_fallback)
     return ComparisonInput(
         chosen, runs, sides, there.samples, _metadata(reader, sides, there.samples), unlike, there.are_shares, on_fallback,
-        planned, least, standing, references, answers,
+        planned, least, standing, references, answers, tokens_per_right(reader, runs, compared, on_fallback),
     )  # fmt: skip
 
 
@@ -205,13 +234,34 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
         msgspec.structs.replace(one, lost=lost_samples(one.side, one.baseline, samples))
         for one in differences(pairs, samples, are_shares=material.are_shares, family=family)
     ]
+    if len(material.runs) == 2:
+        found.sort(key=_news)
     parted = Parted(material.metadata, material.sides, pairs, family, samples, material.are_shares)
     slices = slices_of(parted) if by is None else sliced_by(by, parted)
     return Comparison(
         material.scorer, material.runs, material.sides, found, material.differing, material.are_shares, material.on_fallback,
         baseline, slices, material.planned, material.min_answered, material.open_alarms, material.references,
-        agreement_differences(material.answers, pairs),
+        agreement_differences(material.answers, pairs), material.per_right, _factors(material, baseline),
     )  # fmt: skip
+
+
+def _is_unchanged(one: Difference) -> bool:
+    """Return whether a model of two runs scores the same on every sample, and nothing is unknown."""
+    is_same = one.found is not None and one.found.same == one.found.n and not one.unknown
+    return is_same and one.side.model == one.baseline.model and not one.only_side and not one.only_baseline
+
+
+def _news(one: Difference) -> tuple[bool, bool, bool]:
+    """Return an order in which what changed comes first."""
+    return one.verdict not in ("better", "worse"), one.verdict != "open", _is_unchanged(one)
+
+
+def _factors(material: ComparisonInput, baseline: str) -> Factors | None:
+    """Return the grid of a single run beside one of its combinations."""
+    if len(material.runs) > 1:
+        return None
+    given = GridInput(material.runs[0], material.sides, material.samples, material.are_shares, material.min_answered)
+    return factors_of(given, next(side for side in material.sides if side.model == baseline))
 
 
 def _others(material: ComparisonInput, pairs: Pairs) -> list[tuple[ModelResult, ModelResult]]:
@@ -267,11 +317,12 @@ def _scorer(wanted: str | None, settings: Sequence[RunScorer], runs: int) -> str
 
 def _check(wanted: ComparisonRequest, sides: Sequence[ModelResult], run_ids: Sequence[str]) -> None:
     """Refuse models that were not asked."""
-    there = list(dict.fromkeys(side.model for side in sides))
-    named = [("--model", model) for model in wanted.models]
+    each = list(dict.fromkeys(side.model for side in sides))
+    every = list(dict.fromkeys([*each, *(side.requested_model for side in sides)]))
+    named = [("--model", model, every) for model in wanted.models]
     if wanted.baseline is not None and len(run_ids) == 1:
-        named.append(("--baseline", wanted.baseline))
-    for option, model in named:
+        named.append(("--baseline", wanted.baseline, each))
+    for option, model, there in named:
         if model not in there:
             hint = nearest(model, there) or f"there are: {', '.join(there)}"
             raise InputError(Fault(option, f"no answer is of {model!r}", hint))
@@ -342,6 +393,16 @@ def _means(name: str, score: SliceScore) -> dict[str, float | None]:
     ends = (None, None, None) if found is None else (found.mean, found.at_worst, found.at_best)
     return dict(zip((name, f"{name}_at_worst", f"{name}_at_best"), ends, strict=True)) | {
         f"{name}_of_scored": score.mean_of_scored
+    }
+
+
+def per_right_row(side: ModelResult, comparison: Comparison) -> dict[str, float | None]:
+    """Return the tokens of a side for each right answer, with their interval, as columns."""
+    found = comparison.per_right.get((side.run_id, side.model))
+    return {
+        "tokens_per_right": None if found is None or found.high is None else found.tokens,
+        "tokens_per_right_low": None if found is None else found.low,
+        "tokens_per_right_high": None if found is None else found.high,
     }
 
 

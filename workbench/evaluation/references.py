@@ -5,7 +5,15 @@ from typing import Any
 
 import msgspec
 
-from workbench.evaluation.sides import Coverage, Difference, ModelResult, Samples, Sides, differences, of_samples
+from workbench.evaluation.sides import (
+    Difference,
+    ModelResult,
+    Samples,
+    Sides,
+    differences,
+    of_samples,
+    side_without_calls,
+)
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import ReferenceRow, SideSample
@@ -81,7 +89,7 @@ def references_of(
         if row.scorer == scorer:
             name = f"reference {place}"
             samples[row.run_id, name] = _as_samples(row, name, there, taken_out)
-            sides[place] = _as_side(row, name, interval)
+            sides[place] = side_without_calls(row.run_id, name, len(row.sample_keys), interval)
         found.append(_point(row, interval, taken_out))
     models = [side for side in there.sides if side.interval is not None]
     pairs = [(side, reference) for reference in sides.values() for side in models]
@@ -154,14 +162,3 @@ def _as_samples(row: ReferenceRow, name: str, there: Sides, taken_out: set[str])
         )
         for key, value in _kept(row, taken_out).items()
     ]  # fmt: skip
-
-
-def _as_side(row: ReferenceRow, name: str, interval: Interval | None) -> ModelResult:
-    """Return a reference point as a side of a comparison; it took no tokens and no time."""
-    n = len(row.sample_keys)
-    return ModelResult(
-        run_id=row.run_id, model=name, asked=n, answered=n, cut_off=0, refused=0, samples=n, scored=n, not_right=0,
-        not_right_as={}, unknown=0, coverage=Coverage(n, n, is_bounded=True), left_out=0, unread=0, mean_of_scored=None,
-        interval=interval, completion_tokens=None, tokens_bounds=None, p50_ms=None, p50_bounds_ms=None, p90_ms=None,
-        fallbacks=0, fallback_name=None, unnamed=0, suspected=0, reused=0, oldest_at=None, newest_at=None,
-    )  # fmt: skip

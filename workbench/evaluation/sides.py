@@ -44,6 +44,10 @@ class ModelResult(msgspec.Struct, frozen=True):
 
     run_id: str
     model: str
+    """With its variant, where the job has some: each combination is a side."""
+    requested_model: str
+    variant: str | None
+    """None: the job has none."""
     asked: int
     """Requests: samples times epochs."""
     answered: int
@@ -250,6 +254,8 @@ def _side(
     return ModelResult(
         run_id=figures.run_id,
         model=figures.model,
+        requested_model=figures.requested_model,
+        variant=figures.variant,
         asked=figures.asked,
         answered=figures.answered,
         cut_off=figures.cut_off,
@@ -281,6 +287,17 @@ def _side(
         oldest_at=figures.oldest_at,
         newest_at=figures.newest_at,
     )
+
+
+def side_without_calls(run_id: str, name: str, samples: int, interval: Interval | None) -> ModelResult:
+    """Return what is not a model, but is tested beside others like one, as a side; it took no tokens and no time."""
+    return ModelResult(
+        run_id=run_id, model=name, requested_model=name, variant=None, asked=samples, answered=samples, cut_off=0, refused=0,
+        samples=samples, scored=samples, not_right=0, not_right_as={}, unknown=0,
+        coverage=Coverage(samples, samples, is_bounded=True), left_out=0, unread=0, mean_of_scored=None, interval=interval,
+        completion_tokens=None, tokens_bounds=None, p50_ms=None, p50_bounds_ms=None, p90_ms=None, fallbacks=0,
+        fallback_name=None, unnamed=0, suspected=0, reused=0, oldest_at=None, newest_at=None,
+    )  # fmt: skip
 
 
 def _bounds(low: float | None, high: float | None) -> tuple[float, float] | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from workbench.ledger.rows import QueryRow
 
@@ -122,6 +123,32 @@ def run_means(means: Sequence[ModelMean]) -> list[ModelMean]:
         if row.model is None:
             first.setdefault(row.run_id, row)
     return list(first.values())
+
+
+class BestAndWorst(NamedTuple):
+    """What a run compares with the highest and the lowest mean; both are one where it compares nothing."""
+
+    best: ModelMean
+    worst: ModelMean
+
+
+def best_and_worst(means: Sequence[ModelMean]) -> dict[str, BestAndWorst]:
+    """Run id -> what has the highest and the lowest mean by the scorer of `run_means`; what is not known lifts none.
+
+    Args:
+        means: In the order of the query.
+    """
+    scorers = {row.run_id: row.scorer for row in run_means(means)}
+    sides: dict[str, list[ModelMean]] = {}
+    for row in means:
+        if row.model is not None and row.scorer == scorers[row.run_id]:
+            sides.setdefault(row.run_id, []).append(row)
+    ranked = {run_id: sorted(own, key=_at_worst) for run_id, own in sides.items()}
+    return {run_id: BestAndWorst(own[-1], own[0]) for run_id, own in ranked.items()}
+
+
+def _at_worst(row: ModelMean) -> tuple[float, float]:
+    return row.mean if row.at_worst is None else row.at_worst, row.mean
 
 
 class JobRun(QueryRow, frozen=True):

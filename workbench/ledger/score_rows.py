@@ -60,6 +60,9 @@ class SideFigures(QueryRow, frozen=True):
 
     run_id: str
     model: str
+    """With its variant, where the job has some."""
+    requested_model: str
+    variant: str | None
     asked: int
     answered: int
     cut_off: int
@@ -81,6 +84,19 @@ class SideFigures(QueryRow, frozen=True):
     oldest_at: datetime | None
     newest_at: datetime | None
     """Of the reused answers, when they were asked for."""
+
+
+class SideTokens(QueryRow, frozen=True):
+    """What the answers of a model of a run to one sample took."""
+
+    query = "side_tokens"
+
+    run_id: str
+    model: str
+    sample_key: str
+    total_tokens: float | None
+    """Of an answer; None: no answer reports its usage."""
+    without_usage: int
 
 
 class SideSample(QueryRow, frozen=True):

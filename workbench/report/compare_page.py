@@ -26,15 +26,24 @@ from workbench.report.build import Draft, Page, PageHead, asked_of, packed_json,
 from workbench.report.compare_samples import compared_samples
 from workbench.report.compare_texts import texts_by_place
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.wording.comparisons import side_name, warnings
+from workbench.wording.comparisons import prompts_text, side_name, unchanged_text, warnings
+from workbench.wording.factors import cell_mark
 from workbench.wording.references import exceeded_text, floor_text, reference_name
-from workbench.wording.scores import mean_text
+from workbench.wording.scores import mean_text, per_right_text
 
 MOST_BASELINES = 6
 """With more sides than this the page has one baseline, the one that was asked for."""
 _MOST_ACROSS = 6
 """With more sides than this, parts of the dataset have a row per side, as no paper is wide enough for a column each."""
 _NAMED = 3  # runs in the name of the page's file
+_TEXTS: dict[str, Any] = {
+    "cell_mark": cell_mark,
+    "exceeded_text": exceeded_text,
+    "mean_text": mean_text,
+    "per_right_text": per_right_text,
+    "reference_name": reference_name,
+}
+"""What the template says of values itself."""
 
 
 def compare_page(
@@ -69,7 +78,7 @@ def compare_page(
     )  # fmt: skip
     texts = [texts_by_place(one) for one in every]
     chosen = every.index(found)
-    content = {
+    content = _TEXTS | {
         "comparison": found,
         "baselines": [one.baseline for one in every],
         "chosen": chosen,
@@ -85,11 +94,10 @@ def compare_page(
         "most_across": _MOST_ACROSS,
         "first": samples.first(chosen),
         "index": packed_json({"texts": texts} | samples.index),
-        "warnings": warnings(found),
-        "mean_text": mean_text,
+        "prompts": prompts_text(found),
+        "unchanged": unchanged_text(found),
+        "warnings": warnings(found, said=True),
         "floor": floor_text(floor_of(found.references)),
-        "reference_name": reference_name,
-        "exceeded_text": exceeded_text,
     }
     kind = "compare.single" if is_single else "compare"
     name = f"{_name([run.run_id for run in runs])}.{kind}.html"

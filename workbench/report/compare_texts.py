@@ -4,6 +4,7 @@ import workbench.display.text as people
 from workbench.evaluation.comparison import Comparison, is_baseline
 from workbench.evaluation.sides import Difference, ModelResult
 from workbench.wording.comparisons import agreement_lines, headline, shown_text, side_name
+from workbench.wording.factors import effect_row, factors_text
 from workbench.wording.scores import interval_text, signed
 
 MOST_LINES = 3
@@ -15,12 +16,15 @@ def texts_by_place(found: Comparison) -> dict[str, str]:
     Returns:
         Place -> text, safe to show: `line0` and on, the first differences in words; `more`, how many there are beyond; and of
         side 0 and on `value0`, `interval0`, `shown0`, `counts0`, `shared0`, and of slice 0 and on `slice0.value0`
-        and `slice0.shown0`; and `agreement0` and on, how far sides agree with the targets beyond chance.
+        and `slice0.shown0`; `agreement0` and on, how far sides agree with the targets beyond chance; `factors`, the main effects
+        in words, and of each `effect0.main_effect`, `effect0.over`, `effect0.difference` and `effect0.verdict`.
     """
     texts = {f"line{place}": "" for place in range(MOST_LINES)}
-    shown = sorted(found.differences, key=lambda one: one.verdict not in ("better", "worse"))
+    shown = sorted(found.changed, key=lambda one: one.verdict not in ("better", "worse"))
     texts |= {f"line{place}": headline(one, found) for place, one in enumerate(shown[:MOST_LINES])}
     beyond = len(shown) - MOST_LINES
+    texts["factors"] = factors_text(found)
+    texts |= _of_effects(found)
     texts["more"] = f"{people.plural(beyond, 'more difference')} in the table below." if beyond > 0 else ""
     beside = {(one.side.run_id, one.side.model): one for one in found.differences}
     for place, side in enumerate(found.sides):
@@ -33,6 +37,16 @@ def texts_by_place(found: Comparison) -> dict[str, str]:
             one = within.get((side.run_id, side.model))
             texts[f"slice{number}.value{place}"], texts[f"slice{number}.shown{place}"] = _of_slice(one, found)
     return {place: people.visible(text) for place, text in texts.items()}
+
+
+def _of_effects(found: Comparison) -> dict[str, str]:
+    """Return the lines of the main effects; where a baseline has fewer, the last ones are empty."""
+    if found.factors is None:
+        return {}
+    rows = [effect_row(one, found.factors, are_shares=found.are_shares) for one in found.factors.effects]
+    empty = dict.fromkeys(("main_effect", "over", "difference", "verdict"), "")
+    rows += [empty] * (found.factors.most_effects - len(rows))
+    return {f"effect{place}.{name}": text for place, row in enumerate(rows) for name, text in row.items()}
 
 
 def _of_side(place: int, side: ModelResult, one: Difference | None, found: Comparison) -> dict[str, str]:

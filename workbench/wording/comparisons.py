@@ -1,12 +1,18 @@
 """What a comparison shows, in words that follow from its tests."""
 
+from collections.abc import Iterator
+
 from workbench.display.text import percent, plural, significant, words
 from workbench.evaluation.agreement_differences import AgreementDifference
 from workbench.evaluation.comparison import Comparison, few_clusters
+from workbench.evaluation.differing import Differing, OtherValues
 from workbench.evaluation.sides import Coverage, Difference, Lost, ModelResult
 from workbench.wording.changes import alarm_text
 from workbench.wording.differences import differing_text
 from workbench.wording.scores import bounds_text, interval_text, signed, size, unit
+
+_PROMPTS = ("prompt", "variants", "request")
+"""The tables of a job that say what is asked."""
 
 
 def side_name(side: ModelResult, comparison: Comparison) -> str:
@@ -55,6 +61,28 @@ def _shown(difference: Difference) -> str:
 
 def _beside_unknown(difference: Difference) -> str:
     return f"; {difference.unknown} of {difference.asked} unknown" if difference.unknown else ""
+
+
+def unchanged_text(comparison: Comparison) -> str:
+    """Return of how many models, or combinations of model and variant, two runs are the same; empty where of none."""
+    same = len(comparison.unchanged)
+    noun = "combination" if any(run.variants for run in comparison.runs) else "model"
+    return f"{plural(same, f'unchanged {noun}')}: the same on every sample." if same else ""
+
+
+def prompts_text(comparison: Comparison) -> list[str]:
+    """Return what the job files of two runs say differently of what is asked: it stands with what changed."""
+    return [differing_text(one) for one in _of_prompts(comparison)]
+
+
+def _of_prompts(comparison: Comparison) -> list[Differing]:
+    if len(comparison.runs) != 2:
+        return []
+    return [
+        one
+        for one in comparison.differing
+        if isinstance(one, OtherValues) and one.of == "job" and one.key.startswith(_PROMPTS)
+    ]
 
 
 def headline(difference: Difference, comparison: Comparison) -> str:
@@ -136,10 +164,15 @@ def not_ranked_words(coverage: Coverage, min_answered: float) -> str:
     return f"{coverage.known} of {plural(coverage.wanted, 'answer')} have a result, and {percent(min_answered)} must"
 
 
-def warnings(comparison: Comparison) -> list[str]:
-    """Return what a reader must know before believing a difference."""
+def warnings(comparison: Comparison, *, said: bool = False) -> list[str]:
+    """Return what a reader must know before believing a difference.
+
+    Args:
+        said: Whether `prompts_text` stands elsewhere, and is left out.
+    """
     found = [f"{alarm.job}: {alarm_text(alarm)}." for alarm in comparison.open_alarms]
-    found += [differing_text(one) for one in comparison.differing]
+    elsewhere = _of_prompts(comparison) if said else []
+    found += [differing_text(one) for one in comparison.differing if one not in elsewhere]
     for side in comparison.sides:
         name = side_name(side, comparison)
         if not comparison.is_ranked(side):
@@ -167,7 +200,27 @@ def warnings(comparison: Comparison) -> list[str]:
                 f"{name}: of {plural(difference.asked, 'sample')} {difference.unknown} are unknown, of which a rerun asks what "
                 f"failed; without a score: {lost}."
             )
-    return found
+    return [*found, *_grid_notes(comparison)]
+
+
+def _grid_notes(comparison: Comparison) -> Iterator[str]:
+    """Yield what is to be known of main effects: samples that are unknown somewhere, combinations that were not asked."""
+    found = comparison.factors
+    if found is None:
+        return
+    unknown = max((one.difference.unknown for one in found.effects), default=0)
+    if unknown:
+        asked = max(one.difference.asked for one in found.effects)
+        yield (
+            f"Main effects: of {plural(asked, 'sample')} up to {unknown} have an unknown score in one of the combinations: "
+            "an effect is shown only where it is shown at both ends of what they could be."
+        )
+    missing = [
+        (model, variant) for model in found.models for variant in found.variants if (model, variant) not in found.cells
+    ]
+    if missing:
+        named = words([f"{model} · {variant}" for model, variant in missing])
+        yield f"Main effects are over the models and variants that both sides have; not compared: {named}."
 
 
 def _in(lost: Lost, comparison: Comparison) -> str:

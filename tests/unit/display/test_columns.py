@@ -24,6 +24,7 @@ MADE = {
     "usual_name", "names", "tools", "thinks", "reports_usage", "keeps_cap", "cap",  # of a route's probes and names
     "changed", "of_asked", "interval", "unread", "mean_of_scored", "scores", "difference", "verdict", "tokens_an_answer",
     "behind", "unscored", "since", "what", "before", "after", "source", "worst", "how_bad",  # of pages' own tables
+    "main_effect", "over", "tokens_per_right", "best", "best_model", "worst_model",
     "affordable", "occasions", "each", "needs", "next_at", "read_at", "in_a_row", "failed_trials",
 }  # fmt: skip
 """What is made of rows: no query has a column of that name."""

@@ -72,7 +72,7 @@
     list.replaceChildren(...listed.slice(first, last).map((number) => sample(number, pair)));
     const turn = (by, name) => make("button", { type: "button", disabled: page + by < 1 || page + by > pages, onclick: () => { page += by; show(false); form.scrollIntoView(); } }, name);
     pager.replaceChildren(...(pages > 1 ? [turn(-1, "Previous"), `page ${page} of ${pages}`, turn(1, "Next")] : []));
-    const usual = kinds.findIndex((radio) => !radio.disabled);  // what is shown of itself is no choice to keep
+    const usual = kinds.findIndex((radio) => !radio.disabled);  // a choice of the page itself is not kept
     keep({ side: beside.selectedIndex ? beside.value : "", show: kind === usual ? "" : index.kinds[kind], page: page > 1 ? String(page) : "" });
   }
 

@@ -1,4 +1,5 @@
--- What the models of some runs took for their answers, by run and model, in the order in which each was first asked:
+-- What the models of some runs took for their answers, by run and model (with its variant, where the job has some:
+-- requested_model and variant are its parts), in the order in which each was first asked:
 -- completion_tokens is the mean of the answers that count and whose usage is known (NULL: of none), p50_ms and p90_ms are
 -- over answers that count. tokens_deviation and tokens_known are what the mean's interval needs; p50_low_ms and p50_high_ms
 -- hold the median with at least 95 % confidence, by the ranks that the binomial distribution gives (NULL: too few answers).
@@ -17,7 +18,8 @@ WITH item AS (
     WHERE list_contains($run_ids::VARCHAR[], item.run_id)
 ),
 side AS (
-    SELECT run_id, side AS model, min(answer_call_no) AS first_call_no, count(*) AS asked, count(*) FILTER (accepted) AS answered,
+    SELECT run_id, side AS model, any_value(model) AS requested_model, any_value(variant) AS variant,
+        min(answer_call_no) AS first_call_no, count(*) AS asked, count(*) FILTER (accepted) AS answered,
         count(*) FILTER (ends = 'cut_off') AS cut_off, count(*) FILTER (accepted AND ends NOT IN ('', 'cut_off')) AS refused,
         avg(completion_tokens) FILTER (has_own) AS completion_tokens,
         stddev_samp(completion_tokens) FILTER (has_own) AS tokens_deviation,
@@ -41,7 +43,8 @@ ranked AS (
         CAST(ceil((len(latencies) + 1.96 * sqrt(len(latencies))) / 2) AS BIGINT) AS above
     FROM side
 )
-SELECT run_id, model, asked, answered, cut_off, refused, completion_tokens, tokens_deviation, tokens_known, answers_without_usage,
+SELECT run_id, model, requested_model, variant,
+    asked, answered, cut_off, refused, completion_tokens, tokens_deviation, tokens_known, answers_without_usage,
     p50_ms, p90_ms,
     CASE WHEN n > 5 THEN latencies[greatest(below, 1)] END AS p50_low_ms,
     CASE WHEN n > 5 THEN latencies[least(above + 1, n)] END AS p50_high_ms,

@@ -1,0 +1,191 @@
+"""A grid of models and variants in words: main effects, and where the effect of a variant differs between models."""
+
+from workbench.display.text import plural, words
+from workbench.evaluation.comparison import Comparison
+from workbench.evaluation.factors import Effect, Factor, Factors, Interaction
+from workbench.evaluation.sides import ModelResult
+from workbench.wording.comparisons import shown_text
+from workbench.wording.scores import bounds_text, mean_text, signed, size, unit
+
+_SHOWN = ("better", "worse")
+_FACTORS: tuple[Factor, ...] = ("variant", "model")
+
+
+def factors_text(comparison: Comparison) -> str:
+    """Return what a variant does over all models and a model over all variants, the strongest first; empty without a grid.
+
+    Of each factor it is the effect that is shown most clearly; where none is, what could have been shown.
+    """
+    found = comparison.factors
+    if found is None:
+        return ""
+    shares = comparison.are_shares
+    strongest = sorted((min(found.of(factor), key=_strength) for factor in _FACTORS if found.of(factor)), key=_strength)
+    says, stated = [], set[str]()
+    for best in strongest:
+        one = _stated(best, found)
+        says.append(
+            _none_shown(best, found, are_shares=shares) if one is None else effect_text(one, found, are_shares=shares)
+        )
+        if one is not None and one.of == "variant":
+            stated.add(one.name)
+            says += [_by_model(one.name, found)] if found.shown_interactions(one.name) else []
+    for variant in found.variants:
+        if variant not in stated and (differs := _differs(variant, found, are_shares=shares)):
+            says.append(f"The effect of “{variant}” differs between models: {differs}. {_by_model(variant, found)}")
+    return " ".join(says)
+
+
+def effect_text(effect: Effect, found: Factors, *, are_shares: bool) -> str:
+    """Return a main effect: `Over all 4 models, “rubric” is better than “plain”: +6.8 points [+4.1, +9.5]; p < .001.`"""
+    one = effect.difference
+    name, base = _quoted(effect.name, effect.of), _quoted(effect.baseline, effect.of)
+    if one.found is None:
+        return f"Over {_over(effect, found)}, {name} and {base} share no sample of which all scores are known."
+    value = f"{signed(one.found.difference, are_shares=are_shares)}{unit(are_shares=are_shares)}"
+    bounds = "" if one.low is None else f" {bounds_text(one.low, one.high, are_shares=are_shares)}"
+    shown = shown_text(one, are_shares=are_shares)
+    test = "" if one.adjusted_p is None else f"; {p_text(one.adjusted_p)}"
+    differs = _differs(effect.name, found, are_shares=are_shares) if effect.of == "variant" else ""
+    end = f"; its effect differs between models: {differs}." if differs else "."
+    if shown == one.verdict:
+        return f"Over {_over(effect, found)}, {name} is {shown} than {base}: {value}{bounds}{test}{end}"
+    return f"Over {_over(effect, found)}, {name} − {base} = {value}{bounds}: {shown}{test}{end}"
+
+
+def effect_lines(comparison: Comparison) -> list[str]:
+    """Return every main effect and interaction in a line, in the order of `effect_rows`."""
+    found, shares = comparison.factors, comparison.are_shares
+    if found is None:
+        return []
+    main = [effect_text(one, found, are_shares=shares) for one in found.effects]
+    return main + [interaction_text(one, are_shares=shares) for one in found.interactions]
+
+
+def effect_row(effect: Effect, found: Factors, *, are_shares: bool) -> dict[str, str]:
+    """Return a main effect as texts for a line of a table."""
+    one = effect.difference
+    value = "–" if one.found is None else signed(one.found.difference, are_shares=are_shares)
+    bounds = "" if one.low is None else f" {bounds_text(one.low, one.high, are_shares=are_shares)}"
+    return {
+        "main_effect": f"{effect.name} − {effect.baseline}",
+        "over": _over(effect, found),
+        "difference": value + bounds,
+        "verdict": shown_text(one, are_shares=are_shares)
+        + ("" if one.adjusted_p is None else f"; {p_text(one.adjusted_p)}"),
+    }
+
+
+def p_text(p_value: float) -> str:
+    """Return a p-value as papers give it: `p < .001`, `p = .013`."""
+    if p_value < 0.001:
+        return "p < .001"
+    return "p = 1" if p_value > 0.9995 else f"p = {f'{p_value:.3f}'.removeprefix('0')}"
+
+
+def interaction_text(one: Interaction, *, are_shares: bool) -> str:
+    """Return how far the effect of a variant on one model is from that on the others, in a line."""
+    place = f"“{one.variant}” − “{one.baseline}” on {one.model} beside {_others(one)}"
+    if one.difference.found is None:
+        return f"{place}: not comparable."
+    value = f"{signed(one.difference.found.difference, are_shares=are_shares)}{unit(are_shares=are_shares)}"
+    bounds = bounds_text(one.difference.low, one.difference.high, are_shares=are_shares)
+    p_value = "" if one.difference.adjusted_p is None else f"; {p_text(one.difference.adjusted_p)}"
+    says = {"better": "more", "worse": "less"}.get(one.difference.verdict, "no difference shown")
+    if one.difference.verdict == "open":
+        says = "open: it depends on unknown answers"
+    return f"{place}: {value} {bounds}: {says}{p_value}."
+
+
+def cell_text(side: ModelResult | None, cell: tuple[str, str], comparison: Comparison) -> str:
+    """Return a combination as a grid has it: `0.844 [0.720, 0.930] best`."""
+    if side is None:
+        return "not compared"
+    if side.interval is None:
+        return "not scored"
+    bounds = "" if side.interval.low is None else f" [{side.interval.low:.3f}, {side.interval.high:.3f}]"
+    return " ".join(filter(None, (mean_text(side.interval) + bounds, cell_mark(side, cell, comparison))))
+
+
+def cell_mark(side: ModelResult, cell: tuple[str, str], comparison: Comparison) -> str:
+    """Return what is said beside a mean: that it is the best, or that the combination is not ranked."""
+    if not comparison.is_ranked(side):
+        return "not ranked"
+    return "best" if comparison.factors is not None and cell in comparison.factors.best else ""
+
+
+def _strength(effect: Effect) -> tuple[bool, float, float]:
+    one = effect.difference
+    size_ = 0.0 if one.found is None else abs(one.found.difference)
+    return one.verdict not in _SHOWN, 1.0 if one.adjusted_p is None else one.adjusted_p, -size_
+
+
+def _stated(strongest: Effect, found: Factors) -> Effect | None:
+    """Return the effect of a factor that a sentence states: one that is shown, the only one, or an open one; None: none is."""
+    every = found.of(strongest.of)
+    if strongest.difference.verdict in _SHOWN or len(every) == 1:
+        return strongest
+    return next((one for one in every if one.difference.verdict == "open"), None)
+
+
+def _none_shown(strongest: Effect, found: Factors, *, are_shares: bool) -> str:
+    """Return that none of several effects of a factor is shown, and what could have been."""
+    every = found.of(strongest.of)
+    reaches = [one.difference.detectable for one in every if one.difference.detectable is not None]
+    could = f" (could have shown ±{size(max(reaches), are_shares=are_shares)})" if len(reaches) == len(every) else ""
+    base = _quoted(strongest.baseline, strongest.of)
+    return f"Over {_over(strongest, found)}, no {strongest.of} is shown to differ from {base}{could}."
+
+
+def _over(effect: Effect, found: Factors) -> str:
+    """Return over what an effect is the mean: `all 4 models`."""
+    factor: Factor = "model" if effect.of == "variant" else "variant"
+    every = found.levels(factor)
+    if len(effect.over) < len(every):
+        return f"{len(effect.over)} of {plural(len(every), factor)}"
+    return f"both {factor}s" if len(every) == 2 else f"all {plural(len(every), factor)}"
+
+
+def _quoted(name: str, factor: Factor) -> str:
+    return f"“{name}”" if factor == "variant" else name
+
+
+def _differs(variant: str, found: Factors, *, are_shares: bool) -> str:
+    """Return on which models a test shows that a variant does something else than on the others; empty where on none."""
+    return words([_apart(one, are_shares=are_shares) for one in found.shown_interactions(variant)])
+
+
+def _apart(one: Interaction, *, are_shares: bool) -> str:
+    """Return a shown interaction: `on Mini it is 12.3 points less than on the others (p = .003)`."""
+    found = one.difference.found
+    assert found is not None
+    assert one.difference.adjusted_p is not None
+    more = "more" if found.difference > 0 else "less"
+    reach = size(abs(found.difference), are_shares=are_shares)
+    return f"on {one.model} it is {reach} {more} than on {_others(one)} ({p_text(one.difference.adjusted_p)})"
+
+
+def _others(one: Interaction) -> str:
+    return one.others[0] if len(one.others) == 1 else "the others"
+
+
+def _by_model(variant: str, found: Factors) -> str:
+    """Return what a variant does to each model, as the test of the two combinations shows it."""
+    verdicts = {one.model: one.difference.verdict for one in found.model_effects if one.variant == variant}
+    by_verdict = {
+        verdict: [model for model, own in verdicts.items() if own == verdict] for verdict in verdicts.values()
+    }
+    does = [
+        f"{verb} {words(by_verdict[verdict])}"
+        for verdict, verb in (("better", "helps"), ("worse", "harms"))
+        if verdict in by_verdict
+    ]
+    undecided = [model for verdict in ("none shown", "too few") for model in by_verdict.get(verdict, [])]
+    unknown = [model for verdict in ("open", "not comparable") for model in by_verdict.get(verdict, [])]
+    if not does and not unknown:
+        return "No model alone shows a difference."
+    parts = [f"it {words(does)}"] if does else []
+    parts += [f"for {words(undecided)} alone no difference is shown"] if undecided else []
+    parts += [f"for {words(unknown)} alone it depends on unknown answers"] if unknown else []
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
