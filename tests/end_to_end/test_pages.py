@@ -1,7 +1,10 @@
 """Every figure on every page is the result of a named query; what a model says is inert; odd states have pages."""
 
+import base64
+import gzip
 import json
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -218,3 +221,35 @@ def test_a_run_writes_its_own_pages_and_says_how_old_the_others_are(bench: Workb
     assert 'href="allowance.html"' in run.read_text("utf-8")
     bench("run", "job.toml", "--fresh")
     assert re.search(r"Allowance: as of \d{4}-", re.sub(r"<[^>]*>", "", run.with_name("index.html").read_text("utf-8")))
+
+
+def unpacked(path: Path) -> str:
+    """A page's text, what its script unpacks included."""
+    text = path.read_text("utf-8")
+    packed = re.findall(r'<script type="text/plain"[^>]*>([A-Za-z0-9+/=]+)</script>', text)
+    assert packed
+    return text + "".join(gzip.decompress(base64.b64decode(part)).decode() for part in packed)
+
+
+@pytest.mark.parametrize("command", ["report", "compare"])
+def test_a_file_to_send_says_what_it_is_asked_to_and_no_more(
+    desk: Workbench, run: dict[str, Any], command: str
+) -> None:
+    asked = re.compile(r"What is \d")  # how each prompt of the sums begins
+    sent = ("--single-file", "--note", "For the <board>: is Mini good enough?", "--reports", "sent")
+    whole = unpacked(desk.folder / desk.json(command, run["run_id"], *sent)["report"])
+    assert "For the &lt;board&gt;: is Mini good enough?" in whole
+    assert asked.search(whole)
+    bare = unpacked(desk.folder / desk.json(command, run["run_id"], *sent, "--without-texts")["report"])
+    assert not asked.search(bare)
+    assert "left out of this file" in bare
+    for text in (whole, bare):
+        assert str(desk.folder) not in text
+        assert f"{socket.gethostname()}, process" not in text
+    assert asked.search(unpacked(desk.folder / desk.json(command, run["run_id"])["report"]))
+
+
+def test_a_note_without_a_file_to_send_is_an_error(desk: Workbench, run: dict[str, Any]) -> None:
+    for command in ("report", "compare"):
+        done = desk(command, run["run_id"], "--note", "x", code=2)
+        assert "add --single-file" in done.stderr

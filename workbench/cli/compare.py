@@ -68,7 +68,7 @@ _MOST_LINES = 2  # more differences are a table's
               help="Leave out answers that another model gave, or count them [default: as the first run's job].")  # fmt: skip
 @click.option("--by", metavar="COLUMN", help="Compare within each value of this further column of the dataset as well.")
 @options.reports
-@options.single_file
+@options.to_send
 @options.no_report
 @options.as_json
 def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any) -> None:
@@ -81,6 +81,7 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
         raise click.UsageError("give either runs or --job")
     if given["no_report"] and given["single_file"]:
         raise click.UsageError("give either --single-file or --no-report")
+    single = options.single_file(given)
     where = options.where(given)
     ledger = ledger_to_read(where)
     with reading(ledger) as reader:
@@ -94,7 +95,7 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
             found = compare_sides(load_input(reader, wanted), wanted)
     else:
         folder = given["reports"] or pages_folder(where, ledger)
-        found, write = compare_page(ledger, wanted, folder, PAGES, is_single=given["single_file"])
+        found, write = compare_page(ledger, wanted, folder, PAGES, single)
     if as_json:
         print_json(as_objects(found) | {"report": None if write is None else str(write())})
         return

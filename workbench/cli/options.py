@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from zoneinfo import ZoneInfo
 
 import click
@@ -17,6 +17,9 @@ from workbench.job.narrowing import allowing, narrowed
 from workbench.job.occasions import named_occasion
 from workbench.running.options import Described, RunOptions, described_options
 
+if TYPE_CHECKING:
+    from workbench.report.build import SingleFile
+
 F = TypeVar("F", bound=Callable[..., Any])
 as_json = click.option("--json", "as_json", is_flag=True, help="Print data as JSON on standard output.")
 reports = click.option(
@@ -24,11 +27,32 @@ reports = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for pages [default: reports, or a subfolder for any but the default ledger].",
 )
-single_file = click.option(
-    "--single-file",
-    is_flag=True,
-    help="One file to send: the charts' program and all texts inside, links to no other page.",
-)
+
+
+def to_send(command: F) -> F:
+    """`--single-file`, `--note` and `--without-texts`: a page as one file to send."""
+    command = click.option("--without-texts", is_flag=True, help="Of that file: leave prompts and answers out.")(
+        command
+    )
+    command = click.option("--note", metavar="TEXT", help="Of that file: a sentence of your own, at its top.")(command)
+    return click.option(
+        "--single-file",
+        is_flag=True,
+        help="One file to send: the charts' program and all texts inside, links to no other page.",
+    )(command)
+
+
+def single_file(given: dict[str, Any]) -> "SingleFile | None":
+    """Return what the options of `to_send` say; None: the page is one of several in a folder."""
+    from workbench.report.build import SingleFile
+
+    if given["single_file"]:
+        return SingleFile(given["note"] or "", has_texts=not given["without_texts"])
+    if given["note"] or given["without_texts"]:
+        raise click.UsageError("--note and --without-texts are of a file to send: add --single-file")
+    return None
+
+
 no_report = click.option("--no-report", is_flag=True, help="Write no page.")
 no_progress = click.option("--no-progress", is_flag=True, help="Show no progress bar, as without a terminal.")
 DUE = "due"

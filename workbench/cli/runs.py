@@ -269,10 +269,10 @@ def _print_suspects(rows: list[SuspectSample], run: str, as_json: bool) -> None:
 @click.option("--all", "every", is_flag=True, help="Render the pages of every run, not only the newest.")
 @options.ledger
 @options.reports
-@options.single_file
+@options.to_send
 @click.option("--open", "is_opened", is_flag=True, help="Open the page in a browser.")
 @options.as_json
-def report(run: str | None, every: bool, single_file: bool, is_opened: bool, as_json: bool, **given: Any) -> None:
+def report(run: str | None, every: bool, is_opened: bool, as_json: bool, **given: Any) -> None:
     """Render the page of RUN, or of the newest run, and those over the whole ledger: runs, allowance, routes.
 
     RUN is a run's id, the beginning of an id, or `last`.
@@ -281,11 +281,12 @@ def report(run: str | None, every: bool, single_file: bool, is_opened: bool, as_
 
     if run and every:
         raise click.UsageError("give a RUN or --all, not both")
-    if single_file and every:
+    single = options.single_file(given)
+    if single and every:
         raise click.UsageError("give --single-file or --all, not both")
     where = options.where(given)
     ledger = ledger_to_read(where)
-    if run or single_file:
+    if run or single:
         with reading(ledger) as reader:
             run = find_run(reader, run or "last")
     wanted = [run] if run else every_run(ledger)
@@ -294,8 +295,8 @@ def report(run: str | None, every: bool, single_file: bool, is_opened: bool, as_
     folder = given["reports"] or pages_folder(where, ledger)
     show = every and sys.stderr.isatty()
     with tqdm(total=len(wanted), unit=" pages", disable=not show) as bar:
-        if single_file:
-            paths = [single_page(ledger, wanted[0], folder)]
+        if single:
+            paths = [single_page(ledger, wanted[0], folder, single)]
         else:
             paths = write_pages(ledger, wanted, folder, each=lambda _: bar.update())
     opened = paths[0] if wanted and not every else paths[-3]

@@ -1,6 +1,6 @@
 """A run's samples whole, however long their texts are: a window of them in memory at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import msgspec
@@ -70,3 +70,13 @@ def _with_texts(reader: Reader, window: list[RunSample]) -> list[WholeSample]:
             )
         )
     return whole
+
+
+def without_texts(rows: Iterable[WholeSample]) -> Iterator[WholeSample]:
+    """Return requests without what was asked, answered or right: how each ended and what it scored is left."""
+    for row in rows:
+        scores = [score | {"reason": "", "extracted": None} for score in row.scores or []]
+        yield msgspec.structs.replace(
+            row, answer=None, reasoning=None, raw=None, error_text=None, tool_calls=None, body=None, sample=None,
+            attempted=[], scores=scores,
+        )  # fmt: skip

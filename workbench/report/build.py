@@ -77,6 +77,15 @@ def _ledger_frame(page: str, title: str, period: LedgerPeriod, as_of: AsOf) -> P
     return PageHead(page, title, endpoint, key, period.simulated, period.first_at, period.last_at, as_of)
 
 
+class SingleFile(msgspec.Struct, frozen=True):
+    """A page as one file to send."""
+
+    note: str = ""
+    """A sentence of whoever sends it, at its top."""
+    has_texts: bool = True
+    """Whether it has prompts and answers."""
+
+
 @dataclass(frozen=True)
 class PageContext:
     """What pages are built from: one state of a ledger."""
@@ -97,8 +106,18 @@ class PageContext:
     """What jobs that watch for changes show, as far as a page asked: several do."""
     over_all: frozenset[str]
     """Names of the pages over the whole ledger that are written with these."""
-    is_single: bool
-    """Whether a page is one file to send: with the charts' program and all texts inside, and without links to others."""
+    single: SingleFile | None
+    """How a page is written as one file to send; None: as one of several in a folder."""
+
+    @property
+    def is_single(self) -> bool:
+        """Whether a page is one file to send: with the charts' program and all texts inside, and without links to others."""
+        return self.single is not None
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether a page may show prompts and answers."""
+        return self.single is None or self.single.has_texts
 
     def linked(self, pages: Sequence["Page"]) -> list["Page"]:
         """Return those that are there, or will be."""
@@ -135,7 +154,7 @@ def asked_of(
     watches: dict[str, list[Watch]] | None = None,
     over_all: Sequence["Page"] = (),
     *,
-    is_single: bool = False,
+    single: SingleFile | None = None,
 ) -> Iterator[PageContext]:
     """Read a ledger for pages that go into a folder.
 
@@ -143,7 +162,7 @@ def asked_of(
         folder: Where the pages go.
         watches: Of the pages that were made just before, to be worked out no second time.
         over_all: The pages over the whole ledger that are written with these.
-        is_single: Whether a page is one file to send.
+        single: How a page is written as one file to send.
 
     Raises:
         UnreachableError: The server of a team's ledger does not answer.
@@ -155,7 +174,7 @@ def asked_of(
         known = {} if watches is None else watches
         yield PageContext(
             reader,
-            ledger.name,
+            ledger.name if single is None else ledger.path.name,  # whoever is sent a file need not know where ours lie
             folder,
             period,
             colours,
@@ -165,7 +184,7 @@ def asked_of(
             as_of,
             known,
             frozenset(page.name for page in over_all),
-            is_single,
+            single,
         )
 
 
@@ -234,6 +253,7 @@ def write_html(asked: PageContext, name: str, frame: PageHead, pages: Sequence[P
         bundle_inside=Markup(program) if asked.is_single else "",
         nonce=secrets.token_urlsafe(16),  # no text in the page can know it: only our own scripts run
         pages=asked.linked(pages),
+        single=asked.single,
         **content,
     )
     return write_page(asked.folder, name, text)

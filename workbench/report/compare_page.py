@@ -22,7 +22,7 @@ from workbench.evaluation.slices import Slice
 from workbench.ledger.score_rows import SideSample
 from workbench.ledger.store import Ledger
 from workbench.report import charts
-from workbench.report.build import Draft, Page, PageHead, asked_of, packed_json, write_html
+from workbench.report.build import Draft, Page, PageHead, SingleFile, asked_of, packed_json, write_html
 from workbench.report.compare_samples import compared_samples
 from workbench.report.compare_texts import texts_by_place
 from workbench.report.drawing import Chart, Colours, drawn
@@ -47,7 +47,7 @@ _TEXTS: dict[str, Any] = {
 
 
 def compare_page(
-    ledger: Ledger, wanted: ComparisonRequest, folder: Path, pages: Sequence[Page], *, is_single: bool = False
+    ledger: Ledger, wanted: ComparisonRequest, folder: Path, pages: Sequence[Page], single: SingleFile | None = None
 ) -> tuple[Comparison, Draft]:
     """Compare, and draft the page that shows it.
 
@@ -56,7 +56,7 @@ def compare_page(
         wanted: What is compared.
         folder: For pages; made if it is not there.
         pages: Those that its head links.
-        is_single: Whether the page is one file to send.
+        single: How the page is written as one file to send; None: beside the others.
 
     Returns:
         The comparison, and its page, still to be written: whoever waits for the figures need not wait for a disk.
@@ -64,11 +64,11 @@ def compare_page(
     Raises:
         InputError: There is no such run, model, scorer or column, or nothing to compare.
     """
-    with asked_of(ledger, folder, is_single=is_single) as asked:
+    with asked_of(ledger, folder, single=single) as asked:
         material = load_input(asked.reader, wanted)
         found = compare_sides(material, wanted)
         every = _every_baseline(material, found, wanted.by)
-        samples = compared_samples(asked.reader, material, every)
+        samples = compared_samples(asked.reader, material, every, has_texts=asked.has_texts)
     runs = found.runs
     keys = dict.fromkeys(run.key_fingerprint for run in runs)
     frame = PageHead(
@@ -85,21 +85,22 @@ def compare_page(
         "texts": texts[chosen],
         "names": [side_name(side, found) for side in found.sides],
         "runs": runs,
-        "linked": {run.run_id for run in runs if not is_single and (folder / f"{run.run_id}.html").is_file()},
+        "linked": {run.run_id for run in runs if single is None and (folder / f"{run.run_id}.html").is_file()},
         "charts": _charts(every, chosen, asked.colours),
         "cut_off": any(side.cut_off for side in found.sides),
         "refused": any(side.refused for side in found.sides),
         "unscored": [_unscored(material.samples[side.run_id, side.model]) for side in found.sides],
         "slices": _by_column(found.slices),
         "most_across": _MOST_ACROSS,
-        "first": samples.first(chosen),
+        "first": samples.first(chosen) if asked.has_texts else (),
+        "has_texts": asked.has_texts,
         "index": packed_json({"texts": texts} | samples.index),
         "prompts": prompts_text(found),
         "unchanged": unchanged_text(found),
         "warnings": warnings(found, said=True),
         "floor": floor_text(floor_of(found.references)),
     }
-    kind = "compare.single" if is_single else "compare"
+    kind = "compare" if single is None else "compare.single"
     name = f"{_name([run.run_id for run in runs])}.{kind}.html"
     return found, lambda: write_html(asked, name, frame, pages, content)
 

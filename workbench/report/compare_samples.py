@@ -49,16 +49,20 @@ class ComparedSamples(msgspec.Struct, frozen=True):
         return self.texts.answers.get((*side, key), [])
 
 
-def compared_samples(reader: Reader, material: ComparisonInput, every: Sequence[Comparison]) -> ComparedSamples:
+def compared_samples(
+    reader: Reader, material: ComparisonInput, every: Sequence[Comparison], *, has_texts: bool = True
+) -> ComparedSamples:
     """Read the samples of every difference.
 
     Args:
         material: What is compared.
         every: The comparison with each baseline.
+        has_texts: Whether their prompts and answers are wanted: without them there is nothing to list.
     """
     pairs = [[(one, samples_by_kind(one, material.samples)) for one in found.differences] for found in every]
+    most = MOST_APART if has_texts else 0
     wanted = dict.fromkeys(
-        key for found in pairs for _, kinds in found for keys in kinds.values() for key in keys[:MOST_APART]
+        key for found in pairs for _, kinds in found for keys in kinds.values() for key in keys[:most]
     )
     texts = texts_of(reader, material, wanted)
     place = {key: number for number, key in enumerate(texts.samples)}
@@ -74,7 +78,7 @@ def compared_samples(reader: Reader, material: ComparisonInput, every: Sequence[
                     "side": sides[one.side.run_id, one.side.model],
                     "baseline": sides[one.baseline.run_id, one.baseline.model],
                     "counts": [len(keys) for keys in kinds.values()],
-                    "listed": [[place[key] for key in keys[:MOST_APART] if key in place] for keys in kinds.values()],
+                    "listed": [[place[key] for key in keys[:most] if key in place] for keys in kinds.values()],
                 }
                 for one, kinds in found
             ]

@@ -9,7 +9,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import RunId
 from workbench.ledger.store import Ledger
 from workbench.report.allowance_page import allowance_page
-from workbench.report.build import Page, asked_of, ledger_page
+from workbench.report.build import Page, SingleFile, asked_of, ledger_page
 from workbench.report.index_page import index_page
 from workbench.report.job_page import job_page
 from workbench.report.routes_page import routes_page
@@ -68,8 +68,11 @@ def write_pages(
     return [written[run_id] for run_id in run_ids] + [write() for write in whole]
 
 
-def single_page(ledger: Ledger, run_id: str, folder: Path) -> Path:
+def single_page(ledger: Ledger, run_id: str, folder: Path, single: SingleFile = SingleFile()) -> Path:  # noqa: B008 - frozen
     """Render the page of a run as one file to send, which needs nothing beside it.
+
+    Args:
+        single: What it says and leaves out.
 
     Returns:
         Its absolute path.
@@ -77,7 +80,7 @@ def single_page(ledger: Ledger, run_id: str, folder: Path) -> Path:
     Raises:
         InputError: The run is not there.
     """
-    with asked_of(ledger, folder, is_single=True) as asked:
+    with asked_of(ledger, folder, single=single) as asked:
         _, write = run_page(asked, run_id, ())
     return write()
 

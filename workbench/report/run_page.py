@@ -12,7 +12,7 @@ from workbench.evaluation.alarms import open_of
 from workbench.evaluation.failures import CUT_OFF, PENDING, REFUSED, failures_by_model, planned_by_model
 from workbench.evaluation.ongoing import status_now
 from workbench.evaluation.run_figures import RunFigures, run_figures
-from workbench.evaluation.run_samples import run_samples
+from workbench.evaluation.run_samples import run_samples, without_texts
 from workbench.ledger.answer_rows import UnsentSample
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
@@ -50,16 +50,22 @@ def run_page(
     reader, folder = asked.reader, asked.folder
     figures = known or run_figures(reader, run_id)
     rows = model_rows(figures)
-    samples = sample_browser(
+    whole, unsent = (
         run_samples(reader, run_id, MOST_SAMPLES),
+        reader.all(UnsentSample, run_id=run_id, most=MOST_SAMPLES),
+    )
+    if not asked.has_texts:
+        whole, unsent = without_texts(whole), [msgspec.structs.replace(one, sample=None) for one in unsent]
+    samples = sample_browser(
+        whole,
         sum(row.items for row in figures.items),
         None if asked.is_single else folder / f"{run_id}.samples",
         models=[row["model"] for row in rows],
         scorer=figures.standing.scorer,
-        unsent=reader.all(UnsentSample, run_id=run_id, most=MOST_SAMPLES),
+        unsent=unsent,
     )
     course, flights = _course(reader, figures)
-    suspects = reader.all(SuspectSample, run_id=run_id, scorer=figures.standing.scorer or "")
+    suspects = reader.all(SuspectSample, run_id=run_id, scorer=figures.standing.scorer or "") if asked.has_texts else []
     stored = {
         "invalid": reader.all(TakenOut, run_id=run_id),
         "gates": reader.all(RunGate, run_id=run_id),

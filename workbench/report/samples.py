@@ -199,7 +199,7 @@ def _short(text: str | None) -> str | None:
 
 def _texts(row: WholeSample) -> dict[str, Any]:
     content = msgspec.json.decode(row.sample) if row.sample else {}
-    given = content.get("input")
+    given = content.get("input", "")
     target = content.get("target")
     return {
         "input": _shown(given if isinstance(given, str) else msgspec.json.format(msgspec.json.encode(given)).decode()),
