@@ -35,7 +35,7 @@ def record(
     clusters: Sequence[str] = more.pop("clusters", ())
     columns: Sequence[dict[str, Any]] = more.pop("metadata", ())
     latency_ms: Callable[[int, int], float] = more.pop("latency_ms", lambda place, _sample: 100.0 * (place + 1))
-    said: str = more.pop("said", "answer {1} of {0}")
+    said: str | Mapping[tuple[str, int], str] = more.pop("said", "answer {1} of {0}")
     extracted: Callable[[str, int], str | None] = more.pop("extracted", lambda _model, _sample: None)
     status: str = more.pop("status", "complete")
     apart: Mapping[tuple[str, int], str] = more.pop("served_by", {})
@@ -68,7 +68,7 @@ def record(
             writer.append(
                 answer(run_id, number, model=own, sample_key=key, sent_at=at + timedelta(milliseconds=number), ended_at=at + timedelta(seconds=1, milliseconds=number),
                        served_model=apart.get((model, sample), (served or {}).get(model, own)),
-                       completion_tokens=10 * (place + 1), latency_ms=latency_ms(place, sample), answer=said.format(model, sample),
+                       completion_tokens=10 * (place + 1), latency_ms=latency_ms(place, sample), answer=_said(said, model, sample),
                        outcome=str(ended), accepted=follows.accepted, scorable=follows.scorable, rerun=follows.rerun)
             )  # fmt: skip
             if follows.accepted:
@@ -83,6 +83,12 @@ def _parts(side: str, variants: Sequence[str] | None) -> tuple[str, str | None]:
     """Return the model and the variant of a side."""
     model, _, variant = side.partition(" · ") if variants else (side, "", "")
     return model, variant or None
+
+
+def _said(said: str | Mapping[tuple[str, int], str], model: str, sample: int) -> str:
+    if isinstance(said, str):
+        return said.format(model, sample)
+    return said.get((model, sample), f"answer {sample} of {model}")
 
 
 class PageContext(NamedTuple):

@@ -2,15 +2,19 @@
 
 import json
 import signal
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import nbclient
 import nbformat
 import pytest
 
 from tests.asked_rows import rows_of
+from tests.compared_runs import record
 from tests.conftest import Workbench, job, quick, sums
+from tests.unit.ledger.ledger_rows import STARTED_AT
 from tests.waiting import until
 from workbench.api.frames import Frames
 from workbench.errors import InputError
@@ -65,7 +69,8 @@ def test_units_zones_and_missing_values(recorded: Workbench) -> None:
     }
     numbers = {field.name for field in calls.schema if str(field.type) in ("double", "int64")}
     assert numbers - {"call_no", "epoch", "http_status"} == {
-        "latency_ms", "prompt_tokens", "completion_tokens", "reasoning_tokens", "total_tokens", "tool_calls",
+        "latency_ms", "prompt_tokens", "completion_tokens", "reasoning_tokens", "total_tokens", "tool_calls", "units", "price",
+        "hour",
     }  # fmt: skip
     for frame in (frames.routes(), frames.substitutions(), frames.probes()):
         moments = [name for name in frame if name.endswith("_at")]
@@ -74,6 +79,28 @@ def test_units_zones_and_missing_values(recorded: Workbench) -> None:
     failed = frames.calls().query("outcome == 'route_down'")
     assert failed["total_tokens"].isna().all()
     assert frames.arrow("calls").num_rows == len(frames.calls())
+
+
+def test_calls_and_answers_have_what_they_drew_and_when(bench: Workbench) -> None:
+    record(bench, "r1", {"m": [1.0, 0.0], "unweighted": [1.0, 0.0]})
+    bench.write(
+        "workbench.toml",
+        '[account]\ntime_zone = "Asia/Kolkata"\n[allowance]\nprice_per_unit = 0.5\ncurrency = "EUR"\n'
+        '[[allowance.weights]]\nmodel = "m"\nsince = 2026-01-01\nprompt = 1000\ncompletion = 4000\n',
+    )
+    frames = Frames(folder=bench.folder)
+    calls = frames.calls().query("requested_model == 'm'")
+    expected = calls["prompt_tokens"] + 4 * calls["completion_tokens"]
+    assert list(calls["units"]) == list(expected)
+    assert list(calls["price"]) == list(expected / 2)
+    assert set(calls["hour"]) == {(STARTED_AT + timedelta(hours=1)).astimezone(ZoneInfo("Asia/Kolkata")).hour}
+    assert frames.calls().query("requested_model == 'unweighted'")["units"].isna().all(), "unweighted is not free"
+    answers = frames.answers().query("requested_model == 'm'")
+    assert list(answers["units"]) == list(expected)
+    bench.write("workbench.toml", "")
+    plain = Frames(folder=bench.folder).calls()
+    assert list(plain["units"]) == list(plain["total_tokens"])
+    assert plain["price"].isna().all()
 
 
 def test_without_a_ledger_the_message_is_the_command_lines(tmp_path: Path) -> None:

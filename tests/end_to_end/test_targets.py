@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from workbench.dataset.samples import selected_samples
 from workbench.evaluation.targets import correct_targets, target_changes
@@ -176,3 +177,15 @@ def test_a_series_goes_on_over_corrected_nights_on_every_sample(nights: Workbenc
     assert samples() == [SAMPLES, SAMPLES - WRONG]
     nights("targets", "apply", "job.toml", "--reason", "a slip")
     assert samples() == [SAMPLES, SAMPLES]
+
+
+def test_of_a_judge_the_answers_are_looked_at_and_not_its_verdicts(bench: Workbench) -> None:
+    config = '{"name": "judge", "verdicts": {"CORRECT": 1, "INCORRECT": 0}}'
+    wrong = {model: [0.0, 0.0] for model in ("a", "b", "c")}
+    record(
+        bench, "r1", wrong, config=config, extracted=lambda _model, _sample: "INCORRECT",
+        said={(model, 0): " The  Answer is 7" for model in wrong},
+    )  # fmt: skip
+    assert [(row["sample_id"], row["answer"]) for row in bench.json("show", "r1", "--suspects")] == [
+        ("0", "the answer is 7")
+    ]

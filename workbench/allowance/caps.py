@@ -263,14 +263,4 @@ def _most_units(weights: Weights, model: str, body_bytes: int, cap: int) -> floa
 
 
 def _units(weights: Weights, model: str, usage: Usage) -> float | None:
-    """Return what a call drew; None where a part that has a weight is not reported."""
-    if usage.total_tokens is None or (
-        weights.entries and (usage.prompt_tokens is None or usage.completion_tokens is None)
-    ):
-        return None
-    prompt, completion, thought = usage.prompt_tokens or 0, usage.completion_tokens or 0, usage.reasoning_tokens or 0
-    inside = usage.total_tokens < prompt + completion + thought
-    tokens = ReportedTokens(
-        prompt, completion - min(thought, completion) if inside else completion, thought, usage.total_tokens
-    )
-    return weights.units(model, clock.now(), tokens)
+    return weights.of_call(model, clock.now(), usage)

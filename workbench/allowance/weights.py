@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from workbench.records import Usage
 from workbench.settings.file import AllowanceSettings, WeightSettings
 
 _PER = 1000  # tokens
@@ -45,6 +46,18 @@ class Weights(msgspec.Struct, frozen=True):
             return None
         drawn = weight.prompt * tokens.prompt + weight.completion * tokens.completion
         return (drawn + _thinking(weight) * tokens.reasoning) / _PER
+
+    def of_call(self, model: str, at: datetime, usage: Usage) -> float | None:
+        """Return what one call drew by what it reported; None where it did not report a part that has a weight."""
+        if usage.total_tokens is None or (
+            self.entries and (usage.prompt_tokens is None or usage.completion_tokens is None)
+        ):
+            return None
+        prompt, completion = usage.prompt_tokens or 0, usage.completion_tokens or 0
+        thought = usage.reasoning_tokens or 0
+        inside = usage.total_tokens < prompt + completion + thought
+        answered = completion - min(thought, completion) if inside else completion
+        return self.units(model, at, ReportedTokens(prompt, answered, thought, usage.total_tokens))
 
     def most_units(self, model: str, at: datetime, prompt: int, generated: int) -> float | None:
         """Return the most that so many tokens of a prompt and as many generated ones can draw, reasoning or not."""

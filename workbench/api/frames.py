@@ -6,12 +6,14 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
+from zoneinfo import ZoneInfo
 
 import msgspec
 
 import workbench.settings.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.readings import Reading, readings_of
+from workbench.allowance.weights import weights_of
 from workbench.api.session import Target, ledger_to_read
 from workbench.errors import Fault, InputError
 from workbench.evaluation.agreements import figure_rows, run_agreement
@@ -29,7 +31,9 @@ from workbench.evaluation.factors import Factors, effect_rows, grid_rows
 from workbench.evaluation.run_figures import LAST, find_run
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import JobOfRun, Provenance
+from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import LedgerPeriod
+from workbench.records import Usage
 from workbench.routes.facts import RouteFacts
 from workbench.routes.names import Episode
 from workbench.routes.overview import AccountRoute, overview
@@ -98,14 +102,17 @@ class Frames:
     def calls(self, run: str | None = None) -> "pandas.DataFrame":
         """Return one row per call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`,
         tokens, `tags` as JSON.
+
+        `units` are what it drew of the allowance by the weights of its day, `price` what they cost by `price_per_unit` of
+        `[allowance]`, each missing where that is not known; `hour` is that of `sent_at` in the zone of `[account] time_zone`.
         """
         return self._pandas("calls", run)
 
     def answers(self, run: str | None = None) -> "pandas.DataFrame":
         """Return one row per request, with `input`, `target` and the `answer` that the run uses, whoever paid for it.
 
-        Every further column of the dataset is one of `metadata.NAME`: as JSON where its values are of several types, or are
-        objects.
+        `sent_at`, `units`, `price` and `hour` are of the call that was paid for it, as `calls` has them. Every further column of
+        the dataset is one of `metadata.NAME`: as JSON where its values are of several types, or are objects.
         """
         table = self.arrow("answers", run)
         metadata = [{} if row is None else json.loads(row) for row in table.column("metadata").to_pylist()]
@@ -334,10 +341,32 @@ class Frames:
             if name == "runs":
                 texts = {job.run_id: job.job_toml for job in reader.all(JobOfRun)}
                 table = _with_parameters(_with_tags(table), texts)
-            return table
+            return _with_units(table, self._ledger) if name in ("calls", "answers") else table
 
     def _pandas(self, name: Name, run: str | None) -> "pandas.DataFrame":
         return _as_pandas(self.arrow(name, run))
+
+
+def _with_units(calls: "pyarrow.Table", ledger: Ledger) -> "pyarrow.Table":
+    """Return calls with what each drew, its price, and the hour in which it was sent, in the account's zone."""
+    import pyarrow
+
+    weights, zone, price = (
+        weights_of(ledger.allowance, ledger.zone),
+        ZoneInfo(ledger.zone),
+        ledger.allowance.price_per_unit,
+    )
+    units, hours = list[float | None](), list[int | None]()
+    columns = (calls.column(name).to_pylist() for name in ("requested_model", "sent_at", *Usage.__struct_fields__))
+    for model, at, *tokens in zip(*columns, strict=True):
+        units.append(None if at is None else weights.of_call(model, at, Usage(*tokens)))
+        hours.append(None if at is None else at.astimezone(zone).hour)
+    prices = [None if price is None or drawn is None else price * drawn for drawn in units]
+    for name, values, kind in (
+        ("units", units, pyarrow.float64()), ("price", prices, pyarrow.float64()), ("hour", hours, pyarrow.int64()),
+    ):  # fmt: skip
+        calls = calls.append_column(name, pyarrow.array(values, kind))
+    return calls
 
 
 def _as_pandas(table: "pyarrow.Table") -> "pandas.DataFrame":

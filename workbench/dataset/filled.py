@@ -64,9 +64,10 @@ def read_sheet(path: Path, name: str | None) -> Sheet:
     Raises:
         InputError: There is no such file or sheet, it is not a spreadsheet, or a row of a table is broken.
     """
+    if path.is_dir():
+        raise InputError(Fault("FILE", f"{path} is a folder", "name the spreadsheet in it"))
     if not path.is_file():
-        problem = "is a folder" if path.is_dir() else "there is no such file"
-        raise InputError(Fault(str(path), problem, "" if path.is_dir() else nearest_file(path)))
+        raise InputError(Fault(str(path), "there is no such file", nearest_file(path)))
     found = format_of(path)
     if found == "xlsx":
         from workbench.dataset.filled_workbook import marked_columns

@@ -26,6 +26,8 @@ class RecordedAnswer(QueryRow, frozen=True):
     outcome: str | None
     accepted: bool | None
     reused: bool
+    sent_at: datetime | None
+    """When the call was made that gave it: a reused answer's in an earlier run."""
     latency_ms: float | None
     prompt_tokens: int | None
     completion_tokens: int | None

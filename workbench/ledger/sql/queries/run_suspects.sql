@@ -4,7 +4,7 @@
 -- Parameters: run_id, scorer
 WITH judged AS (
     SELECT item.sample_key, item.sample_id, concat_ws(' · ', item.model, item.variant) AS model, score.value,
-        CASE WHEN json_extract_string(score.scorer_config, '$.name') <> 'judge' THEN score.extracted
+        CASE WHEN json_extract_string(score.scorer_config, '$.name') IS DISTINCT FROM 'judge' THEN score.extracted
             ELSE lower(regexp_replace(trim(response.answer), '\s+', ' ', 'g')) END AS given
     FROM corrected_items AS item
     JOIN counted_scores AS score
