@@ -248,10 +248,10 @@ def test_a_right_answer_costs_the_tokens_of_the_wrong_ones_too(bench: Workbench)
     }
     record(bench, "r1", values, scorers=["exact"])  # each answer takes ten tokens
     half, hardly, unknown = (side["tokens_per_right"] for side in bench.json("compare", "--no-report")["sides"])
-    assert half["tokens"] == pytest.approx(20)
+    assert half["amount"] == pytest.approx(20)
     assert half["low"] < 20 < half["high"]
     assert hardly["high"] is None
-    assert unknown["tokens"] == pytest.approx(10)
+    assert unknown["amount"] == pytest.approx(10)
     assert unknown["low"] == pytest.approx(10), "were they all right"
     assert unknown["high"] > 400 / 30, "were none of them right"
     said = bench("compare", "--no-report").stdout
@@ -261,3 +261,18 @@ def test_a_right_answer_costs_the_tokens_of_the_wrong_ones_too(bench: Workbench)
     assert list(frame["tokens_per_right_low"]) == [hardly["low"], unknown["low"]]
     record(bench, "r2", {"a": [2.0, 4.0], "b": [1.0, 3.0]}, scorers=["exact"])
     assert [side["tokens_per_right"] for side in bench.json("compare", "--no-report", "r2")["sides"]] == [None, None]
+
+
+def test_a_right_answer_costs_units_where_its_model_has_a_weight(bench: Workbench) -> None:
+    record(bench, "r1", {"half": [1.0, 0.0] * 20, "unweighted": [1.0, 0.0] * 20}, scorers=["exact"])
+    assert {side["units_per_right"] for side in bench.json("compare", "--no-report")["sides"]} == {None}
+    weight = '[[allowance.weights]]\nmodel = "half"\nsince = 2026-01-01\nprompt = 1000\ncompletion = 4000\n'
+    bench.write("workbench.toml", f'[allowance]\nunit = "credits"\n{weight}')
+    calls = Frames(folder=bench.folder).calls().query("requested_model == 'half'")
+    half, unweighted = (side["units_per_right"] for side in bench.json("compare", "--no-report")["sides"])
+    assert half["amount"] == pytest.approx(calls["units"].sum() / 20)
+    assert half["low"] < half["amount"] < half["high"]
+    assert unweighted is None, "unweighted is not free"
+    assert "credits a right answer" in bench("compare", "--no-report").stdout
+    frame = Frames(folder=bench.folder).compare("r1", baseline="unweighted")
+    assert list(frame["units_per_right"]) == [half["amount"]]

@@ -5,6 +5,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from workbench.evaluation.per_right import Weighing
+from workbench.ledger.score_rows import SideTokens
 from workbench.records import Usage
 from workbench.settings.file import AllowanceSettings, WeightSettings
 
@@ -84,3 +86,16 @@ def weights_of(allowance: AllowanceSettings, zone: str) -> Weights:
     """As `workbench.toml` gives them."""
     unit = allowance.unit or ("units" if allowance.weights else "tokens")
     return Weights(tuple(allowance.weights), unit, zone)
+
+
+def weighing_of(allowance: AllowanceSettings, zone: str) -> Weighing | None:
+    """Return how the units of answers follow from their tokens; None where a unit is a token."""
+    weights = weights_of(allowance, zone)
+
+    def drawn(row: SideTokens) -> float | None:
+        if row.without_usage or row.without_parts:
+            return None
+        usage = Usage(row.prompt_tokens, row.completion_tokens, row.reasoning_tokens, row.total_tokens)
+        return weights.of_call(row.requested_model, row.sent_at, usage)
+
+    return Weighing(weights.unit, drawn) if weights.entries else None

@@ -13,7 +13,7 @@ import msgspec
 import workbench.settings.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.readings import Reading, readings_of
-from workbench.allowance.weights import weights_of
+from workbench.allowance.weights import weighing_of, weights_of
 from workbench.api.session import Target, ledger_to_read
 from workbench.errors import Fault, InputError
 from workbench.evaluation.agreements import figure_rows, run_agreement
@@ -178,7 +178,9 @@ class Frames:
         chosen = [models] if isinstance(models, str) else list(models)
         wanted = ComparisonRequest(list(runs), chosen, baseline, scorer, cluster, on_fallback, by)
         with reading(self._ledger) as reader:
-            found = compare_sides(load_input(reader, wanted), wanted)
+            found = compare_sides(
+                load_input(reader, wanted, weighing_of(self._ledger.allowance, self._ledger.zone)), wanted
+            )
         return pandas.DataFrame(
             [
                 difference_row(one, found) | per_right_row(one.side, found) | {"says": headline(one, found)}
@@ -251,7 +253,9 @@ class Frames:
         """Return a run's comparison with its grid."""
         wanted = ComparisonRequest([run] if run else [], baseline=baseline, scorer=scorer)
         with reading(self._ledger) as reader:
-            found = compare_sides(load_input(reader, wanted), wanted)
+            found = compare_sides(
+                load_input(reader, wanted, weighing_of(self._ledger.allowance, self._ledger.zone)), wanted
+            )
         if found.factors is None:
             hint = "a job with several [[variants]] and models has one"
             raise InputError(Fault("", f"run {found.runs[0].run_id} has no grid of models and variants", hint))

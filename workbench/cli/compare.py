@@ -5,6 +5,7 @@ from typing import Any
 import click
 import msgspec
 
+from workbench.allowance.weights import weighing_of
 from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
 from workbench.cli.output import echo, echo_sentences, print_json, print_table, say
@@ -92,7 +93,8 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
     write: Draft | None = None
     if given["no_report"]:
         with reading(ledger) as reader:
-            found = compare_sides(load_input(reader, wanted), wanted)
+            weighing = weighing_of(ledger.allowance, ledger.zone)
+            found = compare_sides(load_input(reader, wanted, weighing), wanted)
     else:
         folder = given["reports"] or pages_folder(where, ledger)
         found, write = compare_page(ledger, wanted, folder, PAGES, single)
@@ -126,8 +128,12 @@ def as_objects(found: Comparison) -> dict[str, Any]:
     """Return a comparison as plain values."""
     plain: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(found, factors=None))
     for row, side in zip(plain["sides"], found.sides, strict=True):
-        row |= {"tokens_per_right": msgspec.to_builtins(found.per_right.get((side.run_id, side.model)))}
-    del plain["per_right"]
+        place = side.run_id, side.model
+        row |= {
+            "tokens_per_right": msgspec.to_builtins(found.per_right.get(place)),
+            "units_per_right": msgspec.to_builtins(found.units_per_right.get(place)),
+        }
+    del plain["per_right"], plain["units_per_right"]
     plain["runs"] = [{"run_id": run.run_id, "job": run.job, "started_at": run.started_at} for run in found.runs]
     for row, difference in zip(plain["differences"], found.differences, strict=True):
         row |= {"says": headline(difference, found)}
@@ -176,7 +182,9 @@ def _print_sides(found: Comparison) -> None:
     shown = columns(
         column("side", "model"), column("of_asked", f"{found.scorer} of asked (95 %)"), "difference", "verdict",
         column("wins", "won:lost:same"), "mean_of_scored", column("scored", kind="text"),
-        column("completion_tokens", "tokens an answer", "number"), "tokens_per_right", "p50_ms", "unanswered", "fallbacks",
+        column("completion_tokens", "tokens an answer", "number"), "tokens_per_right",
+        *([column("units_per_right", f"{found.unit} a right answer", "text")] if found.unit else []),
+        "p50_ms", "unanswered", "fallbacks",
     )  # fmt: skip
     print_table(
         rows,
@@ -187,6 +195,7 @@ def _print_sides(found: Comparison) -> None:
             "unanswered",
             "p50_ms",
             "mean_of_scored",
+            "units_per_right",
             "tokens_per_right",
             "completion_tokens",
             "scored",
@@ -276,6 +285,7 @@ def _row(side: ModelResult, difference: Difference | None, found: Comparison) ->
         "scored": f"{side.scored} of {side.samples}",
         "completion_tokens": side.completion_tokens,
         "tokens_per_right": per_right_text(found.per_right.get((side.run_id, side.model))),
+        "units_per_right": per_right_text(found.units_per_right.get((side.run_id, side.model))),
         "p50_ms": side.p50_ms,
         "unanswered": found.unanswered(side),
         "fallbacks": side.fallbacks,

@@ -15,7 +15,7 @@ from workbench.evaluation.alarms import Alarm, open_alarms
 from workbench.evaluation.differing import Differing, SomeUnclustered, differing
 from workbench.evaluation.factors import Factors, GridInput, factors_of
 from workbench.evaluation.failures import planned_by_side, sides_asked
-from workbench.evaluation.per_right import TokensPerRight, tokens_per_right
+from workbench.evaluation.per_right import AmountsPerRight, Weighing, per_right
 from workbench.evaluation.references import ReferencePoint, references_of
 from workbench.evaluation.run_figures import LAST, find_run
 from workbench.evaluation.sides import (
@@ -70,8 +70,11 @@ class Comparison(msgspec.Struct, frozen=True):
     agreement: list[AgreementDifference]
     """How far each side agrees with the targets beyond chance, beside the baseline; empty where the scorer reads no number
     or label, or the targets are neither a scale nor few classes."""
-    per_right: dict[tuple[str, str], TokensPerRight]
-    """(run id, model) -> its tokens for each right answer, where that is known."""
+    per_right: AmountsPerRight
+    """Tokens."""
+    units_per_right: AmountsPerRight
+    unit: str
+    """What units are called; empty where there are none but tokens."""
     factors: Factors | None = None
     """The grid of a single run that asked several models with several variants."""
 
@@ -124,7 +127,9 @@ class ComparisonInput(msgspec.Struct, frozen=True):
     references: list[ReferencePoint]
     answers: TargetAnswers | None
     """As the scorer read them; None where nothing can be set beside the targets."""
-    per_right: dict[tuple[str, str], TokensPerRight]
+    per_right: AmountsPerRight
+    units_per_right: AmountsPerRight
+    unit: str
 
     @property
     def baselines(self) -> list[str]:
@@ -152,8 +157,11 @@ class ComparisonRequest(msgspec.Struct, frozen=True):
     """The further column of the dataset within whose values is compared as well; by default every one with few values."""
 
 
-def load_input(reader: Reader, wanted: ComparisonRequest) -> ComparisonInput:
+def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | None = None) -> ComparisonInput:
     """Read what is compared; of several runs the baseline comes first.
+
+    Args:
+        weighing: How units follow from tokens, where they do.
 
     Raises:
         InputError: There is no such run, model or scorer, or nothing to compare.
@@ -199,7 +207,8 @@ def load_input(reader: Reader, wanted: ComparisonRequest) -> ComparisonInput:
     answers = target_answers(reader, run_ids, by_it, cluster=wanted.cluster, on_fallback=on_fallback)
     return ComparisonInput(
         chosen, runs, sides, there.samples, _metadata(reader, sides, there.samples), unlike, there.are_shares, on_fallback,
-        planned, least, standing, references, answers, tokens_per_right(reader, runs, compared, on_fallback),
+        planned, least, standing, references, answers, *per_right(reader, runs, compared, on_fallback, weighing),
+        "" if weighing is None else weighing.unit,
     )  # fmt: skip
 
 
@@ -241,7 +250,8 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
     return Comparison(
         material.scorer, material.runs, material.sides, found, material.differing, material.are_shares, material.on_fallback,
         baseline, slices, material.planned, material.min_answered, material.open_alarms, material.references,
-        agreement_differences(material.answers, pairs), material.per_right, _factors(material, baseline),
+        agreement_differences(material.answers, pairs), material.per_right, material.units_per_right, material.unit,
+        _factors(material, baseline),
     )  # fmt: skip
 
 
@@ -397,13 +407,16 @@ def _means(name: str, score: SliceScore) -> dict[str, float | None]:
 
 
 def per_right_row(side: ModelResult, comparison: Comparison) -> dict[str, float | None]:
-    """Return the tokens of a side for each right answer, with their interval, as columns."""
-    found = comparison.per_right.get((side.run_id, side.model))
-    return {
-        "tokens_per_right": None if found is None or found.high is None else found.tokens,
-        "tokens_per_right_low": None if found is None else found.low,
-        "tokens_per_right_high": None if found is None else found.high,
-    }
+    """Return the tokens and units of a side for each right answer, with their intervals, as columns."""
+    row: dict[str, float | None] = {}
+    for name, found in (("tokens", comparison.per_right), ("units", comparison.units_per_right)):
+        one = found.get((side.run_id, side.model))
+        row |= {
+            f"{name}_per_right": None if one is None or one.high is None else one.amount,
+            f"{name}_per_right_low": None if one is None else one.low,
+            f"{name}_per_right_high": None if one is None else one.high,
+        }
+    return row
 
 
 def difference_row(difference: Difference, comparison: Comparison) -> dict[str, Any]:

@@ -87,16 +87,26 @@ class SideFigures(QueryRow, frozen=True):
 
 
 class SideTokens(QueryRow, frozen=True):
-    """What the answers of a model of a run to one sample took."""
+    """What the answers of a model of a run to one sample took, together; of what is not reported, None."""
 
     query = "side_tokens"
 
     run_id: str
     model: str
+    requested_model: str
+    """Without its variant."""
     sample_key: str
-    total_tokens: float | None
-    """Of an answer; None: no answer reports its usage."""
+    answers: int
+    sent_at: datetime
+    """Of the first."""
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+    total_tokens: int | None
     without_usage: int
+    """Answers that report none."""
+    without_parts: int
+    """Answers that do not report prompt and completion apart."""
 
 
 class SideSample(QueryRow, frozen=True):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench.display.text as people
+from workbench.allowance.weights import weighing_of
 from workbench.errors import InputError
 from workbench.evaluation.comparison import (
     Comparison,
@@ -65,7 +66,7 @@ def compare_page(
         InputError: There is no such run, model, scorer or column, or nothing to compare.
     """
     with asked_of(ledger, folder, single=single) as asked:
-        material = load_input(asked.reader, wanted)
+        material = load_input(asked.reader, wanted, weighing_of(asked.allowance, asked.zone))
         found = compare_sides(material, wanted)
         every = _every_baseline(material, found, wanted.by)
         samples = compared_samples(asked.reader, material, every, has_texts=asked.has_texts)

@@ -1,7 +1,7 @@
 """Scores and their differences as numbers with their units."""
 
 from workbench.display.text import significant
-from workbench.evaluation.per_right import TokensPerRight
+from workbench.evaluation.per_right import PerRight
 from workbench.evaluation.sides import Difference, ModelResult
 from workbench.stats.intervals import Interval
 
@@ -37,13 +37,13 @@ def _number(value: float, *, are_shares: bool) -> str:
     return f"{100 * value:.1f}" if are_shares else significant(value)
 
 
-def per_right_text(found: TokensPerRight | None) -> str:
-    """Return the tokens for a right answer with their interval: `412 [350, 520]`, or `at least 350` without an upper end."""
+def per_right_text(found: PerRight | None) -> str:
+    """Return what a right answer takes with its interval: `412 [350, 520]`, or `at least 350` without an upper end."""
     if found is None:
         return "–"
     if found.high is None:
         return f"at least {significant(found.low)}"
-    return f"{significant(found.tokens)} [{significant(found.low)}, {significant(found.high)}]"
+    return f"{significant(found.amount)} [{significant(found.low)}, {significant(found.high)}]"
 
 
 def mean_text(found: Interval) -> str:
