@@ -6,9 +6,11 @@ WITH asked AS (
     SELECT run_id, sample_key, true AS is_sent, bool_or(invalid) AS invalid
     FROM item_identities WHERE list_contains($run_ids::VARCHAR[], run_id) GROUP BY run_id, sample_key
     UNION ALL
-    SELECT DISTINCT run_id, sample_key, false AS is_sent, false AS invalid
+    SELECT DISTINCT unsent.run_id, coalesce(corrected.corrected_key, unsent.sample_key) AS sample_key, false AS is_sent,
+        false AS invalid
     FROM unsent_samples AS unsent
-    WHERE list_contains($run_ids::VARCHAR[], run_id) AND NOT EXISTS (
+    LEFT JOIN standing_corrections AS corrected ON corrected.run_id = unsent.run_id AND corrected.sample_key = unsent.sample_key
+    WHERE list_contains($run_ids::VARCHAR[], unsent.run_id) AND NOT EXISTS (
         SELECT 1 FROM run_items AS item WHERE item.run_id = unsent.run_id AND item.sample_key = unsent.sample_key
     )
 ),
