@@ -1,6 +1,7 @@
 """`workbench compare`: models and runs on the samples that both sides answered, by paired tests."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.conftest import Workbench, job, sums
 from tests.pages import Page
 from workbench.api.frames import Frames
 from workbench.local_platform.server import ThreadedServer
+from workbench.outcomes import Outcome
 
 
 @pytest.fixture
@@ -310,3 +312,17 @@ def test_a_page_that_cannot_be_written_does_not_cost_the_figures(bench: Workbenc
     done = bench("compare", "--reports", "taken/pages", code=2)
     assert done.stdout == bench("compare", "--no-report").stdout
     assert "taken/pages: Not a directory" in done.stderr
+
+
+def test_the_best_is_listed_first_and_what_is_not_ranked_last(bench: Workbench) -> None:
+    values: dict[str, Values] = {
+        "poor": [0.0] * 15 + [1.0] * 5,
+        "hardly known": [1.0] + [None] * 19,
+        "good": [1.0] * 20,
+        "fair": [0.0] * 5 + [1.0] * 15,
+    }
+    lost = {("hardly known", sample): Outcome.ROUTE_DOWN for sample in range(1, 20)}
+    record(bench, "r1", values, outcomes=lost, scorers=["exact"])
+    said = bench("compare", "--no-report", "--baseline", "poor").stdout
+    rows = [line.split("  ")[0] for line in said.splitlines() if re.match(r"(good|fair|poor|hardly known)  ", line)]
+    assert rows == ["good", "fair", "poor", "hardly known"]

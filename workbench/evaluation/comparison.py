@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -92,13 +93,18 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def listed(self) -> list[int]:
-        """The places of the sides that a table lists; of two runs beside each other, and none of what is unchanged."""
+        """The places of the sides that a table lists: the best first, so that differences fall, and those that are not ranked
+        last; of two runs beside each other, and none of what is unchanged.
+        """
         if len(self.runs) != 2:
-            return list(range(len(self.sides)))
+            return sorted(range(len(self.sides)), key=lambda place: self._by_mean(self.sides[place]))
         places = {(side.run_id, side.model): place for place, side in enumerate(self.sides)}
         ordered = [side for one in self.changed for side in reversed(_places((one.side, one.baseline)))]
         same = {side for one in self.unchanged for side in _places((one.side, one.baseline))}
         return [places[side] for side in dict.fromkeys([*ordered, *(side for side in places if side not in same)])]
+
+    def _by_mean(self, side: ModelResult) -> tuple[bool, float]:
+        return not self.is_ranked(side), math.inf if side.interval is None else -side.interval.centre
 
     def is_ranked(self, side: ModelResult) -> bool:
         """Return whether enough is known of a side to rank it."""
