@@ -38,7 +38,11 @@ def latest_lines(found: Latest, drawn: Lately, zone: str, ledger: str) -> list[L
         *(Line(f"Alarm {one.state}: {one.job}: {alarm_what(one)}", "", "ok") for one in found.over),
         *_runs(found.scheduled, "scheduled run", ledger),
         *_runs(found.others, "other run", ledger),
-        Line(_drawn_text(drawn, zone), commands.on_ledger(ledger, "allowance")),
+        *(
+            [Line(_drawn_text(drawn, zone), commands.on_ledger(ledger, "allowance"))]
+            if drawn.since.calls or drawn.window is not None
+            else []
+        ),
     ]
 
 

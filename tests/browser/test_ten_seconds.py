@@ -1,0 +1,157 @@
+"""What a reader can say after ten seconds: the sentence of each page in each state, within the first 600 pixels."""
+
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import Reader
+from tests.compared_runs import record
+from tests.conftest import Workbench
+from tests.unit.ledger.ledger_rows import STARTED_AT, intent, started
+from workbench.ledger.entries import RunEnded
+from workbench.ledger.journal import JournalWriter
+from workbench.outcomes import Outcome
+from workbench.report.ledger_pages import PAGES, every_run, write_pages
+
+pytestmark = pytest.mark.browser
+
+RIGHT, HALF = [1.0] * 60, [1.0, 0.0] * 30
+SEEN = """() => [...document.querySelectorAll("main :is(h1, p, li, th, td, dd, dt)")].filter((one) => {
+  const place = one.getBoundingClientRect();
+  return place.height > 0 && place.top >= 0 && place.bottom <= 600;
+}).map((one) => one.innerText).join("\\n")"""
+"""The texts that stand wholly within the first 600 pixels."""
+
+
+def nights(bench: Workbench, *, drop: int | None) -> None:
+    """Thirty nights of two models, of which one falls from some night on."""
+    for night in range(1, 31):
+        chance = random.Random(night)
+        share = {"quill": 0.5 if drop is not None and night >= drop else 0.9, "other": 0.9}
+        values = {model: [float(chance.random() < right) for _ in range(60)] for model, right in share.items()}
+        record(
+            bench, f"r{night}", values, occasion=f"2026-10-{night:02}T02:00Z", generation=f"j@{night}", scorers=["exact"],
+            job_toml='[gates]\nsteady = ["exact"]\n',
+        )  # fmt: skip
+
+
+def clean(bench: Workbench) -> None:
+    record(bench, "r1", {"large": RIGHT, "mini": HALF}, scorers=["exact"])
+
+
+def before_and_after(bench: Workbench) -> None:
+    record(bench, "r1", {"large": RIGHT, "mini": RIGHT}, scorers=["exact"])
+    record(bench, "r2", {"large": RIGHT, "mini": HALF}, scorers=["exact"])
+
+
+def failing(bench: Workbench) -> None:
+    lost = {("mini", sample): Outcome.ROUTE_DOWN for sample in range(40)}
+    values = {"large": RIGHT, "mini": [None] * 40 + [1.0] * 20}
+    record(bench, "r1", values, outcomes=lost, scorers=["exact"], status="incomplete")
+
+
+def stopped(bench: Workbench) -> None:
+    record(bench, "r1", {"large": RIGHT[:20]}, scorers=["exact"], status="stopped")
+
+
+def one_model(bench: Workbench) -> None:
+    record(bench, "r1", {"large": HALF}, scorers=["exact"])
+
+
+def many_models(bench: Workbench) -> None:
+    values = {f"m{n:02}": [float((n * 7 + sample) % 40 > n) for sample in range(60)] for n in range(38)}
+    record(bench, "r1", values, scorers=["exact"])
+
+
+def fallback(bench: Workbench) -> None:
+    record(bench, "r1", {"large": RIGHT, "mini": RIGHT}, served={"mini": "large"}, scorers=["exact"])
+
+
+def judging(bench: Workbench) -> None:
+    config = '{"name": "judge", "verdicts": {"CORRECT": 1, "INCORRECT": 0}}'
+    waiting = {("large", sample): "pending: `workbench score RUN --yes` asks the judge" for sample in range(30, 60)}
+    record(bench, "r1", {"large": [1.0] * 30 + [None] * 30}, config=config, reasons=waiting, scorers=["exact"])
+
+
+def killed(bench: Workbench) -> None:
+    writer = JournalWriter(bench.ledger.journal_folder)
+    writer.append(started("r1", 8, recorded_at=STARTED_AT))
+    writer.append(intent("r1", 1))
+    writer.close()
+
+
+def empty(bench: Workbench) -> None:
+    writer = JournalWriter(bench.ledger.journal_folder)
+    writer.append(started("r1", 0, recorded_at=STARTED_AT))
+    writer.append(RunEnded("r1", STARTED_AT, "complete", 0, 0.1))
+    writer.close()
+
+
+def dropped(bench: Workbench) -> None:
+    nights(bench, drop=20)
+
+
+def accepted(bench: Workbench) -> None:
+    nights(bench, drop=20)
+    bench("accept", "j", "--reason", "a cheaper version")
+
+
+def steady(bench: Workbench) -> None:
+    nights(bench, drop=None)
+
+
+DROP = r"quill is \d+\.\d points below its level before 20 Oct"
+SHEET: list[tuple[Callable[[Workbench], None], str, str]] = [
+    (clean, "index", r"1 job: 1 fine\."),
+    (clean, "run", r"large beats mini by “exact” by 50\.0 points"),
+    (clean, "allowance", r"(?s)calls.*tokens|we used"),
+    (clean, "routes", r"2 routes"),
+    (before_and_after, "job", r"mini scores 50\.0 points less"),
+    (before_and_after, "index", r"1 job: 1 regressed\."),
+    (failing, "run", r"incomplete(?s:.*)40 failed"),
+    (failing, "index", r"1 job: 1 needs action\."),
+    (stopped, "run", r"stopped"),
+    (one_model, "run", r"large scores 0\.500"),
+    (many_models, "run", r"m00"),
+    (fallback, "run", r"by a fallback"),
+    (judging, "run", r"30 judgements still to be asked for"),
+    (killed, "run", r"no end recorded"),
+    (empty, "run", r"0 of 0 answered"),
+    (dropped, "index", DROP),
+    (dropped, "job", DROP),
+    (accepted, "index", r"1 job: 1 fine\."),
+    (steady, "job", r"No difference from the run before is shown"),
+]
+
+
+def opened(bench: Workbench, page: str) -> Path:
+    folder = bench.folder / "reports"
+    newest = every_run(bench.ledger)[0]
+    written = write_pages(bench.ledger, [newest], folder, over_all=PAGES)
+    if page == "run":
+        return written[0]
+    return next(folder.glob("job-*.html")) if page == "job" else folder / f"{page}.html"
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        {"viewport": {"width": 1440, "height": 900}},
+        pytest.param({"viewport": {"width": 390, "height": 900}}, marks=pytest.mark.slow),
+    ],
+    indirect=True,
+    ids=["wide", "narrow"],
+)
+@pytest.mark.parametrize(("state", "page", "says"), SHEET, ids=[f"{one[1]}-{one[0].__name__}" for one in SHEET])
+def test_the_first_screen_says_it(
+    reader: Reader, tmp_path: Path, state: Callable[[Workbench], None], page: str, says: str
+) -> None:
+    bench = Workbench(tmp_path, None)
+    state(bench)
+    shown = reader.open(opened(bench, page))
+    seen = shown.evaluate(SEEN)
+    assert re.search(says, seen), seen
+    assert not reader.faults
