@@ -4,11 +4,12 @@ import random
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.browser.conftest import Reader
-from tests.compared_runs import record
+from tests.compared_runs import Values, record
 from tests.conftest import Workbench
 from tests.unit.ledger.ledger_rows import STARTED_AT, intent, started
 from workbench.ledger.entries import RunEnded
@@ -31,7 +32,9 @@ def nights(bench: Workbench, *, drop: int | None) -> None:
     for night in range(1, 31):
         chance = random.Random(night)
         share = {"quill": 0.5 if drop is not None and night >= drop else 0.9, "other": 0.9}
-        values = {model: [float(chance.random() < right) for _ in range(60)] for model, right in share.items()}
+        values: dict[str, Values] = {
+            model: [float(chance.random() < right) for _ in range(60)] for model, right in share.items()
+        }
         record(
             bench, f"r{night}", values, occasion=f"2026-10-{night:02}T02:00Z", generation=f"j@{night}", scorers=["exact"],
             job_toml='[gates]\nsteady = ["exact"]\n',
@@ -49,7 +52,7 @@ def before_and_after(bench: Workbench) -> None:
 
 def failing(bench: Workbench) -> None:
     lost = {("mini", sample): Outcome.ROUTE_DOWN for sample in range(40)}
-    values = {"large": RIGHT, "mini": [None] * 40 + [1.0] * 20}
+    values: dict[str, Values] = {"large": RIGHT, "mini": [None] * 40 + [1.0] * 20}
     record(bench, "r1", values, outcomes=lost, scorers=["exact"], status="incomplete")
 
 
@@ -104,7 +107,8 @@ def steady(bench: Workbench) -> None:
 
 
 DROP = r"quill is \d+\.\d points below its level before 20 Oct"
-SHEET: list[tuple[Callable[[Workbench], None], str, str]] = [
+State = Callable[[Workbench], None]
+SHEET: list[tuple[State, str, str]] = [
     (clean, "index", r"1 job: 1 fine\."),
     (clean, "run", r"large beats mini by “exact” by 50\.0 points"),
     (clean, "allowance", r"(?s)calls.*tokens|we used"),
@@ -127,6 +131,15 @@ SHEET: list[tuple[Callable[[Workbench], None], str, str]] = [
 ]
 
 
+OFTEN = {(clean, "run"), (judging, "run"), (before_and_after, "job"), (failing, "index")}
+"""What is opened at every change; the others take longer, or are of the same kind."""
+
+
+def _case(state: State, page: str, says: str) -> Any:
+    marks = () if (state, page) in OFTEN else pytest.mark.slow
+    return pytest.param(state, page, says, id=f"{page}-{state.__name__}", marks=marks)
+
+
 def opened(bench: Workbench, page: str) -> Path:
     folder = bench.folder / "reports"
     newest = every_run(bench.ledger)[0]
@@ -145,10 +158,8 @@ def opened(bench: Workbench, page: str) -> Path:
     indirect=True,
     ids=["wide", "narrow"],
 )
-@pytest.mark.parametrize(("state", "page", "says"), SHEET, ids=[f"{one[1]}-{one[0].__name__}" for one in SHEET])
-def test_the_first_screen_says_it(
-    reader: Reader, tmp_path: Path, state: Callable[[Workbench], None], page: str, says: str
-) -> None:
+@pytest.mark.parametrize(("state", "page", "says"), [_case(*one) for one in SHEET])
+def test_the_first_screen_says_it(reader: Reader, tmp_path: Path, state: State, page: str, says: str) -> None:
     bench = Workbench(tmp_path, None)
     state(bench)
     shown = reader.open(opened(bench, page))

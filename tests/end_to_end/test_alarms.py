@@ -190,6 +190,7 @@ def test_a_change_is_accepted_and_opened_again(bench: Workbench) -> None:
     assert bench.json("runs")[0]["open_alarms"] == opened, "as if it had never been accepted"
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_the_pages_begin_with_what_changed_since_yesterday(bench: Workbench) -> None:
     dropped(bench)

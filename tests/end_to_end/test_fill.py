@@ -264,7 +264,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["locked.xlsx", "--job", "job.toml"], "locked.xlsx: an old Excel workbook (.xls), or one with a password"),
     (["broken.csv", "--job", "job.toml"], "broken.csv:1 or soon after: byte 0xff is not UTF-8"),
     (["ragged.csv", "--job", "job.toml"], "ragged.csv:3: 1 cells where the header has 2"),
-    ([".", "--job", "job.toml"], ".: is a folder"),
+    ([".", "--job", "job.toml"], "FILE: . is a folder"),
 ]  # fmt: skip
 
 

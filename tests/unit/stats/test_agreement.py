@@ -23,6 +23,7 @@ def value(found: Estimate | None) -> float:
     return math.nan if found is None else found.value
 
 
+@pytest.mark.slow
 def test_equal_to_scikit_learn_and_scipy_over_500_tables() -> None:
     from scipy.stats import pearsonr, spearmanr
     from sklearn.metrics import cohen_kappa_score, mean_absolute_error

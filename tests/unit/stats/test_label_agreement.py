@@ -24,6 +24,7 @@ def missing(given: list[float]) -> list[float | Missing]:
     return [Missing.NOT_RIGHT if one == NOTHING else one for one in given]
 
 
+@pytest.mark.slow
 def test_equal_to_scikit_learn_over_500_tables() -> None:
     from sklearn.metrics import (
         accuracy_score,
