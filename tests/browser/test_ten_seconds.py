@@ -121,7 +121,7 @@ SHEET: list[tuple[State, str, str]] = [
     (one_model, "run", r"large scores 0\.500"),
     (many_models, "run", r"m00"),
     (fallback, "run", r"by a fallback"),
-    (judging, "run", r"30 judgements still to be asked for"),
+    (judging, "run", r"30 answers without a judgement"),
     (killed, "run", r"no end recorded"),
     (empty, "run", r"0 of 0 answered"),
     (dropped, "index", DROP),

@@ -277,7 +277,7 @@ def report(run: str | None, every: bool, is_opened: bool, as_json: bool, **given
 
     RUN is a run's id, the beginning of an id, or `last`.
     """
-    from workbench.report.ledger_pages import every_run, single_page, write_pages
+    from workbench.report.ledger_pages import every_run, newest_run, single_page, write_pages
 
     if run and every:
         raise click.UsageError("give a RUN or --all, not both")
@@ -289,9 +289,7 @@ def report(run: str | None, every: bool, is_opened: bool, as_json: bool, **given
     if run or single:
         with reading(ledger) as reader:
             run = find_run(reader, run or "last")
-    wanted = [run] if run else every_run(ledger)
-    if not every:
-        wanted = wanted[:1]
+    wanted = [run] if run else every_run(ledger) if every else newest_run(ledger)
     folder = given["reports"] or pages_folder(where, ledger)
     show = every and sys.stderr.isatty()
     with tqdm(total=len(wanted), unit=" pages", disable=not show) as bar:

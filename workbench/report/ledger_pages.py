@@ -89,3 +89,9 @@ def every_run(ledger: Ledger) -> list[str]:
     """Return the ids of all runs, newest first."""
     with reading(ledger) as reader:
         return [run.run_id for run in reader.all(RunId)]
+
+
+def newest_run(ledger: Ledger) -> list[str]:
+    """Return the id of the newest run that is not a judge's, where there is one."""
+    with reading(ledger) as reader:
+        return [run.run_id for run in reader.all(RunId) if not run.judges][:1]

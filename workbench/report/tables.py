@@ -173,7 +173,9 @@ def status(name: str | None, reason: str | None = None, *, failed: int = 0, answ
     """
     kind = status_kind(name, failed=failed, answered=answered)
     why = Markup(': <small class="soft">{}</small>').format(people.visible(reason)) if reason else ""
-    return Markup('<span class="{}">{}</span>{}').format(kind, people.visible(name or NOT_ENDED), why)
+    return Markup('<span class="{}">{}</span>{}').format(
+        kind, people.visible((name or NOT_ENDED).replace("_", " ")), why
+    )
 
 
 def served(row: Any) -> Markup:

@@ -13,7 +13,6 @@ from workbench.endings import (
     FILLED_TO,
     JUDGED_RUN,
     MADE_IN_PYTHON,
-    TO_JUDGE,
     RunStatus,
     RunSummary,
 )
@@ -358,9 +357,9 @@ def unknown_end_text(one: UnknownEnd) -> str:
 
 
 def to_judge_text(found: RunFindings) -> str:
-    """Return how many judgements of a run are still to be asked for; empty where none is."""
+    """Return how many answers of a run a judge was not asked about, or gave no verdict on; empty where there is none."""
     pending = sum(row.pending for row, _ in found.scores)
-    return f"{plural(pending, 'judgement')} {TO_JUDGE}" if pending else ""
+    return f"{plural(pending, 'answer')} without a judgement" if pending else ""
 
 
 def not_known(figures: RunFigures, ledger: str) -> list[str]:
