@@ -48,6 +48,24 @@ def test_calls_are_stated_first_and_made_with_yes_alone(bench: Workbench) -> Non
     assert set(call["scores"]) == {"judge", "numeric"}
 
 
+def test_what_it_said_stands_until_it_is_asked_by_another_rubric(bench: Workbench) -> None:
+    run_id = judged(bench)
+    bench.json("score", run_id, "--yes")
+    before = means(bench, run_id)
+    text = (bench.folder / "job.toml").read_text()
+    bench.write("other.toml", text.replace('name = "judge"', 'name = "judge"\nrubric = "Is it short?"'))
+    stated = bench("score", run_id, "--job", "other.toml", code=3)
+    assert "note: judge judges by other settings than before" in stated.stderr
+    assert "another `label` in the job keeps both" in stated.stderr
+    assert means(bench, run_id) == before, "nothing was asked"
+    bench.write(
+        "beside.toml", text.replace('name = "judge"', 'name = "judge"\nlabel = "short"\nrubric = "Is it short?"')
+    )
+    assert "other settings" not in bench("score", run_id, "--job", "beside.toml", "--yes").stderr
+    assert {"numeric", "judge", "short"} == set(means(bench, run_id))
+    assert means(bench, run_id)["judge"] == before["judge"], "both are kept"
+
+
 @pytest.mark.slow
 def test_what_it_said_is_paid_for_once_and_kept(bench: Workbench) -> None:
     run_id = judged(bench)

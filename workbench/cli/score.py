@@ -1,6 +1,7 @@
 """`workbench score`: a run scored again from the ledger, and by judges that are asked."""
 
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from workbench.endings import GateResult
 from workbench.errors import ExitCode
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, run_figures, score_objects
-from workbench.job.job import load_job, parse_job
+from workbench.job.job import Job, load_job, parse_job
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import CurrentScore
 from workbench.ledger.store import Ledger
@@ -58,9 +59,7 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
         run = find_run(reader, run)
         provenance = run_figures(reader, run).provenance
     chosen = load_job(job) if job else parse_job(provenance.job_toml, Path(provenance.job_path))
-    written, ingested = rescore(ledger, run, chosen.scorers)
-    if ingested.deferred:
-        say(f"note: the scores are in the journal, not ingested yet: {ingested.deferred}")
+    written = _rescored(ledger, run, chosen, yes=yes)
     judges = [scorer for scorer in chosen.scorers if isinstance(scorer, Judge)]
     code, heard, left, before = int(ExitCode.DONE), 0, 0, handlers()
     for scorer in judges:
@@ -96,9 +95,30 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
     for one in figures.broken:
         say(broken_text(one))
     nothing_judged = any(one.failed == one.answers for one in figures.broken)
-    sys.exit(code or (ExitCode.INCOMPLETE if pending or nothing_judged else ExitCode.DONE))
+    sys.exit(code or (ExitCode.INCOMPLETE if pending or left or nothing_judged else ExitCode.DONE))
 
 
+def _rescored(ledger: Ledger, run: str, job: Job, *, yes: bool) -> int:
+    """Score what asks no model; return how many scores changed."""
+    with reading(ledger) as reader:
+        changed = _changed_judges(reader.all(CurrentScore, run_id=run), job)
+    for scorer in changed:
+        say(f"note: {scorer.named} judges by other settings than before, in place of what it said: {_BESIDE}")
+    # what a judge has said stands until it is asked: to state what that would take changes nothing
+    written, ingested = rescore(ledger, run, [one for one in job.scorers if yes or one not in changed])
+    if ingested.deferred:
+        say(f"note: the scores are in the journal, not ingested yet: {ingested.deferred}")
+    return written
+
+
+def _changed_judges(before: Sequence[CurrentScore], job: Job) -> list[Judge]:
+    """Return the judges of a job that have judged the run by other settings."""
+    heard = {score.scorer: score.scorer_config for score in before if score.reason != PENDING}
+    judges = [scorer for scorer in job.scorers if isinstance(scorer, Judge)]
+    return [one for one in judges if heard.get(one.named) not in (None, msgspec.json.encode(one).decode())]
+
+
+_BESIDE = "another `label` in the job keeps both beside each other"
 _HOW_AGAIN = "--again fallback, refused, empty or unreadable asks once more what the judge's own answers left open"
 
 
