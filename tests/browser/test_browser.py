@@ -530,6 +530,7 @@ def test_an_address_is_followed_and_nonsense_in_it_ignored(reader: Reader, pages
 @pytest.mark.slow
 def test_an_address_that_names_samples_leads_to_them(reader: Reader, pages: dict[str, Path]) -> None:
     page = reader.open(pages["allowance"])
+    page.get_by_text("Samples, over all runs and models").click()
     page.locator("#costliest_samples a").first.click()
     heading = page.locator("#samples")
     expect(heading).to_be_in_viewport()

@@ -89,7 +89,7 @@ def test_what_of_the_job_and_of_its_models_changed_is_named_beside_the_intervals
             bench, f"r{number}", {"m": RIGHT, "n": HALF}, scorers=["exact"], job_toml=text, job_hash=text, served=served
         )
     found = pages(bench)[1]
-    assert found.cells("job_runs", -1) == ["m is served as m-2026", "prompt", "", ""]
+    assert found.cells("job_runs", -2) == ["m is served as m-2026", "prompt", "", ""]
     chart = found.charts[0]
     points = {row["series"]: row for row in chart["layer"][0]["data"]["values"]}
     assert (points["m"]["mean"], points["n"]["mean"]) == (1.0, 0.5)

@@ -35,6 +35,7 @@ SILENT = {
     "answered_by_another",
     "run_unknown_ends",
     "run_unsent",
+    "run_corrections",
     "unsent_keys",
     "acceptances",
     "refusals",
