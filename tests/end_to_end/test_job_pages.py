@@ -8,6 +8,7 @@ import pytest
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page, as_shown
+from tests.unit.ledger.ledger_rows import STARTED_AT
 from workbench.evaluation.job_changes import job_changes
 from workbench.ledger.queries import reading
 from workbench.report.job_rows import page_name
@@ -63,6 +64,21 @@ def test_each_model_has_a_line_of_its_own_and_its_newest_score(bench: Workbench)
     assert sorted(lines) == [("0.500", "mini"), ("1.000", "large")]
     assert index.text.count('fill="var(--ground)"') == 2, "what is not complete is hollow"
     assert job_page.text.count('class="bars"') == 2
+
+
+def test_runs_beyond_the_log_are_at_least_so_many(bench: Workbench) -> None:
+    for number in range(1, 23):
+        record(bench, f"r{number}", {"m": [1.0]}, scorers=["exact"], occasion=f"2026-10-{number:02}T02:00Z")
+    bench.environment["WORKBENCH_NOW"] = STARTED_AT.isoformat()  # before all of them
+    index, _ = pages(bench)
+    assert "At least 20 scheduled runs of j: complete." in index.text
+
+
+def test_a_job_without_a_schedule_is_not_missed(bench: Workbench) -> None:
+    record(bench, "r1", {"m": RIGHT}, scorers=["exact"])
+    index, _ = pages(bench)
+    assert "No scheduled run" not in index.text
+    assert "Since yesterday" not in index.text, "nothing was asked, and nothing is due"
 
 
 def test_a_judge_is_part_of_the_job_that_it_judges(bench: Workbench) -> None:

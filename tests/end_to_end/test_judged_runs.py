@@ -60,7 +60,7 @@ def test_what_the_budget_leaves_is_asked_and_the_rest_named_with_its_command(
     assert "2 judgements still to be asked for: `" in done.stderr
     asks = done.stderr.split("still to be asked for: `")[1].split("`")[0]
     run_id = asks.split()[2]
-    assert f"2 answers without a judgement: `workbench score {run_id} --yes`" in bench("show", run_id).stdout
+    assert f"2 answers without a judgement: `workbench score {run_id} --yes`" in bench("show", run_id).stderr
     page = Path(bench.json("report", run_id)["report"]).read_text("utf-8")
     assert '<span class="unknown">2 answers without a judgement</span>' in page
     assert "gate" not in done.stdout

@@ -179,6 +179,31 @@ def test_a_series_goes_on_over_corrected_nights_on_every_sample(nights: Workbenc
     assert samples() == [SAMPLES, SAMPLES]
 
 
+def test_a_second_annotator_is_set_beside_the_corrected_targets(nights: Workbench) -> None:
+    """She was right where the key was wrong: with it corrected she has every sample right, and is put back with it."""
+    rows = [json.loads(line) | {"second": json.loads(line)["target"]} for line in sums(SAMPLES).splitlines()]
+
+    def write(wrong: int) -> None:
+        keyed = (row | {"target": f"9{row['target']}"} if n < wrong else row for n, row in enumerate(rows))
+        nights.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in keyed))
+
+    def people() -> tuple[float, int]:
+        (found,) = [one for one in nights.json("show")["references"] if one["reference"] == "people"]
+        return found["interval"]["mean"], found["samples"]
+
+    text = (nights.folder / "job.toml").read_text()
+    nights.write("job.toml", text.replace("[dataset]", '[dataset]\nsecond_target = "second"'))
+    write(WRONG)
+    nights("run", "job.toml", "--no-report", "--occasion", "2026-11-03T02:00Z")
+    before = people()
+    assert list(before) == pytest.approx([1 - WRONG / SAMPLES, SAMPLES])
+    write(0)
+    nights("targets", "apply", "job.toml", "--reason", "a slip")
+    assert people() == (1.0, SAMPLES)
+    nights("targets", "apply", "job.toml", "--restore")
+    assert people() == before
+
+
 def test_of_a_judge_the_answers_are_looked_at_and_not_its_verdicts(bench: Workbench) -> None:
     config = '{"name": "judge", "verdicts": {"CORRECT": 1, "INCORRECT": 0}}'
     wrong = {model: [0.0, 0.0] for model in ("a", "b", "c")}

@@ -44,9 +44,9 @@ def to_send(command: F) -> F:
 
 def single_file(given: dict[str, Any]) -> "SingleFile | None":
     """Return what the options of `to_send` say; None: the page is one of several in a folder."""
-    from workbench.report.build import SingleFile
-
     if given["single_file"]:
+        from workbench.report.build import SingleFile  # with Jinja, which a command without pages does not need
+
         return SingleFile(given["note"] or "", has_texts=not given["without_texts"])
     if given["note"] or given["without_texts"]:
         raise click.UsageError("--note and --without-texts are of a file to send: add --single-file")

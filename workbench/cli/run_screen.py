@@ -17,7 +17,7 @@ from workbench.wording.agreements import CLASSES, agreement_table
 from workbench.wording.comparisons import not_ranked_words
 from workbench.wording.differences import corrected_text
 from workbench.wording.references import reference_name
-from workbench.wording.runs import broken_text, failures_text, run_verdict, to_judge_text, unknown_end_text
+from workbench.wording.runs import broken_text, failures_text, run_verdict, unknown_end_text
 from workbench.wording.scores import mean_text
 
 _MOST_SHOWN = 5
@@ -66,8 +66,6 @@ def _notes(found: RunFigures) -> Iterator[str]:
             yield f"not ranked by {row.scorer}: {row.model}: {not_ranked_words(coverage, least)}"
     if taken_out := max((row.invalid_samples for row, _ in found.scores), default=0):
         yield f"{plural(taken_out, 'sample')} taken out of the scores"
-    if to_judge := to_judge_text(found):
-        yield f"{to_judge}: `{commands.command('score', found.provenance.run_id, '--yes')}`"
     if found.corrected:
         yield corrected_text(len(found.corrected), [(row.reason, row.recorded_at) for row in found.corrected])
     if found.provenance.simulated:

@@ -25,10 +25,11 @@ from workbench.evaluation.targets import (
     score_corrected,
     target_changes,
 )
-from workbench.job.job import load_job
+from workbench.job.job import Job, load_job
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import CurrentScore
 from workbench.ledger.store import Ledger
+from workbench.records import Sample
 from workbench.scoring.judge import PENDING
 from workbench.wording.scores import mean_text
 
@@ -85,18 +86,19 @@ def apply(job: Path, all_runs: bool, reason: str | None, restore: bool, as_json:
     where = options.where(given)
     loaded = load_job(job)
     ledger = ledger_to_change(where)
+    samples = list(selected_samples(loaded))
     with reading(ledger) as reader:
         if restore:
             found = restored(reader, loaded.name, all_runs=all_runs)
         else:
-            found = target_changes(reader, loaded, selected_samples(loaded), all_runs=all_runs)
+            found = target_changes(reader, loaded, samples, all_runs=all_runs)
     changed = list(dict.fromkeys(change.run_id for change in found.changes))
     # with those that were spoken of before: a process that was killed may have recorded targets without scoring by them
     runs = list(dict.fromkeys([*changed, *found.said_at]))
     before = _means(ledger, changed[:1])
     if changed and (done := correct_targets(ledger, found, reason or "put back")).deferred:
         say(f"note: it is in the journal, not ingested yet: {done.deferred}")
-    written, failed = _scored(ledger, runs)
+    written, failed = _scored(ledger, runs, loaded, samples)
     pending = {run_id: count for run_id in runs if (count := _pending(ledger, run_id))}
     if as_json:
         print_json(
@@ -122,12 +124,12 @@ def apply(job: Path, all_runs: bool, reason: str | None, restore: bool, as_json:
     sys.exit(ExitCode.INCOMPLETE if failed or pending else ExitCode.DONE)
 
 
-def _scored(ledger: Ledger, runs: list[str]) -> tuple[int, dict[str, str]]:
+def _scored(ledger: Ledger, runs: Sequence[str], job: Job, samples: Sequence[Sample]) -> tuple[int, dict[str, str]]:
     """Score some runs; return how many scores changed, and why a run could not be scored."""
     written, failed = 0, {}
     for run_id in runs:
         try:
-            changed, done = score_corrected(ledger, run_id)
+            changed, done = score_corrected(ledger, run_id, job, samples)
         except WorkbenchError as error:
             failed[run_id] = str(error)
             continue

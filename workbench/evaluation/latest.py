@@ -1,6 +1,6 @@
 """What has changed of an account's jobs since a moment: alarms that opened or are over, and the runs that began."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -19,13 +19,21 @@ class Latest(msgspec.Struct, frozen=True):
     scheduled: list[RunLine]
     """Runs of an occasion that began since."""
     others: list[RunLine]
+    is_whole: bool
+    """Whether these are all runs that began since; otherwise there may be more."""
+    has_schedule: bool
+    """Whether any job has run by occasions."""
 
 
-def latest(watches: Sequence[Watch], runs: Iterable[RunLine], since_at: datetime) -> Latest:
+def latest(
+    watches: Sequence[Watch], runs: Sequence[RunLine], since_at: datetime, *, is_every: bool, has_schedule: bool
+) -> Latest:
     """Return what has changed since a moment.
 
     Args:
-        runs: The newest of the ledger.
+        runs: The newest of the ledger, and none left out between them.
+        is_every: Whether these are all runs of the ledger.
+        has_schedule: Whether any job has run by occasions.
     """
     alarms = [alarm for watch in watches for alarm in watch.alarms]
     began = [run for run in runs if run.started_at >= since_at]
@@ -35,6 +43,8 @@ def latest(watches: Sequence[Watch], runs: Iterable[RunLine], since_at: datetime
         [alarm for alarm in alarms if _is_since(alarm.ended, since_at) or _accepted_since(alarm, since_at)],
         [run for run in began if run.occasion is not None],
         [run for run in began if run.occasion is None],
+        is_every or len(began) < len(runs),
+        has_schedule,
     )
 
 

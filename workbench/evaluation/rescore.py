@@ -28,10 +28,12 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class DatasetColumns(NamedTuple):
-    """The columns of a dataset that are reference points, as they are now: the ledger keeps a sample as it was first seen."""
+    """The columns of a dataset that are reference points."""
 
-    samples: Mapping[str, Sample]
-    """By their keys in the ledger."""
+    samples: Mapping[str, Sample] | None
+    """By their keys in the ledger, as the dataset has them now; None: as the ledger has them, which keeps a sample as it was
+    first seen.
+    """
     reference: Mapping[str, str]
     """Name -> column."""
     second_target: str | None
@@ -111,7 +113,8 @@ def _references(
         if columns is None:
             found += [one for one in held if one.reference in ("column", "people")]
         else:
-            own = {key: sample for key, sample in columns.samples.items() if key in samples}
+            now_there = samples if columns.samples is None else columns.samples
+            own = {key: sample for key, sample in now_there.items() if key in samples}
             found += [
                 _entry(run_id, now, scorer, one)
                 for one in column_scores(own, scorer, columns.reference, columns.second_target)

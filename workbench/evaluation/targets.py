@@ -10,7 +10,7 @@ import msgspec
 
 import workbench.display.commands as commands
 from workbench.errors import Fault, InputError, nearest
-from workbench.evaluation.rescore import rescore
+from workbench.evaluation.rescore import DatasetColumns, rescore
 from workbench.job.job import Job, parse_job
 from workbench.job.prompt import prompts_of, sample_key
 from workbench.ledger.entries import SampleSeen, TargetCorrected, newer_than
@@ -128,16 +128,36 @@ def correct_targets(ledger: Ledger, found: TargetChanges, reason: str) -> Ingest
     return ingest(ledger, whole=journal.whole)
 
 
-def score_corrected(ledger: Ledger, run_id: str) -> tuple[int, Ingested]:
+def score_corrected(ledger: Ledger, run_id: str, job: Job, samples: Sequence[Sample]) -> tuple[int, Ingested]:
     """Score a run by its targets as they are now, with its own scorers; return how many scores changed, and how the ingest went.
 
+    Args:
+        job: Whose dataset was corrected.
+        samples: That dataset's. What a second annotator or another column says of the job's own runs is taken from them.
+
     Raises:
-        InputError: Its job cannot be read any more.
+        InputError: The run's job cannot be read any more.
         JournalFullError: The disk takes no more.
     """
     with reading(ledger) as reader:
         run = reader.only(Provenance, run_id=run_id)
-    return rescore(ledger, run_id, parse_job(run.job_toml, Path(run.job_path)).scorers)
+        own = parse_job(run.job_toml, Path(run.job_path))
+        there = _as_now(reader, run, own, samples) if run.job == job.name else None
+    columns = DatasetColumns(there, own.dataset.reference, own.dataset.second_target)
+    return rescore(ledger, run_id, own.scorers, columns)
+
+
+def _as_now(reader: Reader, run: Provenance, job: Job, samples: Sequence[Sample]) -> dict[str, Sample]:
+    """Return the samples of a run by their keys, with the columns that the dataset has now, whatever is right."""
+    asked = _Asked(samples, _named(job))
+    rows = reader.all(JobSample, job=run.job, run_id=run.run_id)
+    known = _contents(reader, {row.sample_key for row in rows})
+    recorded = {row.sample_key: known[row.sample_key].sample(row.sample_id) for row in rows if row.sample_key in known}
+    return {
+        key: msgspec.structs.replace(one, metadata=like[0].metadata)
+        for key, one in recorded.items()
+        if (like := asked.like(one))
+    }
 
 
 def same_but_for_target(reader: Reader, keys: Collection[str]) -> list[str]:
@@ -155,7 +175,7 @@ class _Asked:
     """The samples of a dataset by what they ask, whatever is right.
 
     Args:
-        samples: Of the dataset, those with a target.
+        samples: Of the dataset.
         named: The columns that the prompts of a run name.
     """
 
@@ -226,7 +246,7 @@ def _contents(reader: Reader, keys: Collection[str]) -> dict[str, SampleContent]
 
 
 def _recorded(reader: Reader, job: str, *, all_runs: bool) -> list[JobSample]:
-    rows = reader.all(JobSample, job=None if all_runs else job)
+    rows = reader.all(JobSample, job=None if all_runs else job, run_id=None)
     if not rows:
         jobs = [one.job for one in reader.all(JobRuns)]
         hint = nearest(job, jobs) or (f"it has: {', '.join(jobs)}" if jobs else f"`{commands.RUN_JOB}` starts one")
@@ -268,7 +288,11 @@ def _columns_of_prompts(
 
 def _prompts(job_toml: str, path: Path) -> _Prompts:
     try:
-        job = parse_job(job_toml, path)
-        return _Prompts(frozenset[str]().union(*(prompt.named for _, prompt in prompts_of(job))))
+        return _Prompts(_named(parse_job(job_toml, path)))
     except InputError as error:
         return _Prompts(problem=error.faults[0].problem)
+
+
+def _named(job: Job) -> frozenset[str]:
+    """Return the columns that the prompts of a job name."""
+    return frozenset[str]().union(*(prompt.named for _, prompt in prompts_of(job)))

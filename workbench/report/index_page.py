@@ -37,7 +37,8 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     judging = {run.run_id for run in known if run.judges}  # they belong to the runs that they judge
     jobs = [job for job in reader.all(JobRuns) if job.last_run_id not in judging]
     newest = [run for run in reader.all(NewestRun, most=NEWEST_RUNS) if run.run_id not in judging]
-    logged = [run.run_id for run in known if not run.judges][:MOST_RUNS]
+    of_jobs = [run.run_id for run in known if not run.judges]
+    logged = of_jobs[:MOST_RUNS]
     run_ids = list(dict.fromkeys([*logged, *(run.run_id for run in newest)]))
     found = as_now(reader.all(RunLine, most=len(run_ids), run_ids=run_ids), asked.as_of.ongoing)
     ends = {run.run_id: run for run in found}
@@ -49,7 +50,9 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     changes, alarms = asked.changes, open_of(asked.watched())
     now = clock.now()
     since_at = now - _LATELY
-    changed = latest(asked.watched(), ends.values(), since_at)
+    has_schedule = any(run.occasion is not None for run in newest)
+    is_every = len(logged) == len(of_jobs)
+    changed = latest(asked.watched(), runs, since_at, is_every=is_every, has_schedule=has_schedule)
     drawn_since = drawn_lately(reader, asked.allowance, asked.zone, since_at, now)
     broken = broken_scorers(reader, [job.last_run_id for job in jobs])
 

@@ -97,9 +97,9 @@ class _Shown(NamedTuple):
     def open_of(self, measure: str) -> list[Alarm]:
         """Return what is open of a measure."""
         kinds = {"mean": ("worse", "unusable"), "seconds": ("slower",)}.get(measure, ())
-        first = next((alarm.scorer for alarm in self.alarms if alarm.scorer is not None), None)
+        drawn_by = next(iter(self.runs[0].scorers or ()), None)  # of several scorers the first is drawn
         found = [one for one in self.alarms if one.state == "open" and one.found.kind in kinds]
-        return [one for one in found if one.scorer in (None, first)]
+        return [one for one in found if one.scorer in (None, drawn_by)]
 
     def levels(self, measure: str) -> list[dict[str, Any]]:
         """Return the level that each model had before what is open of it, from the oldest run shown until then."""

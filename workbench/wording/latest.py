@@ -36,8 +36,13 @@ def latest_lines(found: Latest, drawn: Lately, zone: str, ledger: str) -> list[L
             if one.state == "open"
         ),
         *(Line(f"Alarm {one.state}: {one.job}: {alarm_what(one)}", "", "ok") for one in found.over),
-        *_runs(found.scheduled, "scheduled run", ledger),
-        *_runs(found.others, "other run", ledger),
+        *(
+            []
+            if found.scheduled or not found.has_schedule
+            else [Line("No scheduled run", commands.command("schedule"))]
+        ),
+        *_runs(found.scheduled, "scheduled run", found, ledger),
+        *_runs(found.others, "other run", found, ledger),
         *(
             [Line(_drawn_text(drawn, zone), commands.on_ledger(ledger, "allowance"))]
             if drawn.since.calls or drawn.window is not None
@@ -46,19 +51,19 @@ def latest_lines(found: Latest, drawn: Lately, zone: str, ledger: str) -> list[L
     ]
 
 
-def _runs(runs: Sequence[RunLine], what: str, ledger: str) -> Iterator[Line]:
+def _runs(runs: Sequence[RunLine], what: str, found: Latest, ledger: str) -> Iterator[Line]:
     """Return how many runs there were, and how they ended."""
     if not runs:
-        if what == "scheduled run":
-            yield Line("No scheduled run", commands.command("schedule"))
         return
     ends = Counter((run.status or NOT_ENDED).replace("_", " ") for run in runs)
     jobs = list(dict.fromkeys(run.job for run in runs))
     of = words(jobs) if len(jobs) <= _MOST_NAMED else f"{len(jobs)} jobs"
+    many = plural(len(runs), what) if found.is_whole else f"At least {plural(len(runs), what)}"
     is_well = set(ends) == {"complete"}
     how = next(iter(ends)) if len(ends) == 1 else ", ".join(f"{number} {end}" for end, number in ends.most_common())
-    kind = "ok" if is_well else "wasted"
-    yield Line(f"{plural(len(runs), what)} of {of}: {how}", "" if is_well else commands.on_ledger(ledger, "runs"), kind)
+    yield Line(
+        f"{many} of {of}: {how}", "" if is_well else commands.on_ledger(ledger, "runs"), "ok" if is_well else "wasted"
+    )
 
 
 def _drawn_text(drawn: Lately, zone: str) -> str:

@@ -1,7 +1,7 @@
 -- The samples of the runs of a job, as each run recorded it (recorded_key) and as it is scored (sample_key), the newest runs first.
 -- said_at: when somebody last said something of its target (NULL: never).
--- Parameters: job (NULL: of all jobs)
-WITH run AS (SELECT run_id, started_at FROM run_overview WHERE $job IS NULL OR job = $job),
+-- Parameters: job (NULL: of all jobs), run_id (NULL: all of their runs)
+WITH run AS (SELECT run_id, started_at FROM run_overview WHERE ($job IS NULL OR job = $job) AND ($run_id IS NULL OR run_id = $run_id)),
 held AS (
     SELECT run_id, sample_key, any_value(sample_id) AS sample_id
     FROM (
