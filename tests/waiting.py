@@ -1,6 +1,7 @@
 """Waiting until something is so, instead of for as long as it should take."""
 
 import asyncio
+import os
 import signal
 import subprocess
 import time
@@ -45,6 +46,21 @@ def until_said(process: subprocess.Popen[str], words: str) -> None:
         if words in line:
             return
     raise AssertionError(f"never said: {words}\n{''.join(lines)}")
+
+
+def all_shown(terminal: int) -> str:
+    """Return what a terminal shows until nobody holds its other end, and close it.
+
+    Read while the command runs: a terminal keeps some 18 KB, and a command that has more to show waits for a reader.
+    """
+    shown = b""
+    try:
+        while part := os.read(terminal, 65_536):
+            shown += part
+    except OSError:  # its end, as Linux says it
+        pass
+    os.close(terminal)
+    return shown.decode()
 
 
 def interrupt_twice(process: subprocess.Popen[str]) -> None:

@@ -16,6 +16,7 @@ from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.end_to_end.test_pages import HOSTILE
 from tests.pages import as_shown
+from tests.waiting import all_shown
 from workbench.api.frames import Frames
 from workbench.evaluation.exports import safe_for_a_spreadsheet
 from workbench.ledger.entries import SampleInvalidated
@@ -230,13 +231,8 @@ def test_data_on_a_terminal_moves_nothing_there(bench: Workbench, command: tuple
     ours, theirs = pty.openpty()
     process = bench.start(*command, stdout=theirs)
     os.close(theirs)
-    shown = b""
-    with contextlib.suppress(OSError):  # its end, as Linux says it
-        while part := os.read(ours, 65_536):
-            shown += part
-    os.close(ours)
+    text, is_json = all_shown(ours), "csv" not in command
     assert process.communicate(timeout=30)[1] == ""
-    text, is_json = shown.decode(), "csv" not in command
     assert ("\\u202e" if is_json else "⟨U+202E⟩") in text
     if is_json:
         assert [json.loads(line) for line in text.splitlines()] == [

@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import COMMAND, Workbench, job, sums
 from tests.pages import Page
+from tests.waiting import all_shown
 from workbench.ledger.store import Ledger
 from workbench.local_platform.server import ThreadedServer
 
@@ -132,22 +133,15 @@ def test_tables_fit_a_terminal_of_80_columns(bench: Workbench) -> None:
     run = bench.json("run", "job.toml", "--no-report", code=3)["run_id"]
     for command in (["runs"], ["show", run], ["usage", "--by", "model"]):
         leader, follower = pty.openpty()
-        os.set_blocking(leader, True)
         subprocess.run(["stty", "cols", "80"], stdin=follower, check=True)
         with subprocess.Popen(
             [COMMAND, *command], cwd=bench.folder, env=bench.environment, stdout=follower, stderr=subprocess.DEVNULL
         ):
             os.close(follower)
-            said = b""
-            try:
-                while part := os.read(leader, 65536):
-                    said += part
-            except OSError:  # the terminal is gone with the process
-                pass
-        os.close(leader)
-        lines = said.decode().splitlines()
+            shown = all_shown(leader)
+        lines = shown.splitlines()
         assert len(lines) >= 2
-        assert command != ["runs"] or run in said.decode()
+        assert command != ["runs"] or run in shown
         tables = [line for line in lines if "  " in line and name not in line]
         assert max(map(len, tables)) <= 80, tables
     assert "page: `workbench report" in bench("show", run).stderr

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from tests.waiting import all_shown
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance
 from workbench.local_platform.server import ThreadedServer
@@ -52,17 +53,12 @@ def test_at_a_terminal_it_asks(measured: tuple[Workbench, ThreadedServer], answe
         "run", "job.toml", "--pilot", "8", "--no-report", stdin=terminal, stderr=terminal, stdout=terminal
     )
     os.close(terminal)
-    said = b""
-    while b"Send 32 requests?" not in said:
-        said += os.read(control, 4096)
+    asked = b""
+    while b"Send 32 requests?" not in asked:
+        asked += os.read(control, 4096)
     os.write(control, answer.encode() + b"\n")
-    try:
-        while True:
-            said += os.read(control, 4096)
-    except OSError:  # the terminal's other end is closed
-        pass
-    assert process.wait(30) == (0 if answer == "y" else 3), said.decode()
-    os.close(control)
+    shown = all_shown(control)
+    assert process.wait(30) == (0 if answer == "y" else 3), shown
     assert server.platform.statistics.requests.total() == sent
 
 

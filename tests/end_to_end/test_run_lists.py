@@ -13,7 +13,7 @@ import pytest
 from tests.compared_runs import record
 from tests.conftest import COMMAND, Workbench, job, quick, sums
 from tests.unit.ledger.ledger_rows import STARTED_AT, key
-from tests.waiting import until
+from tests.waiting import all_shown, until
 from workbench.ledger.entries import score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.local_platform.config import PlatformConfig, load_config
@@ -66,19 +66,17 @@ def test_a_run_in_progress_is_shown_as_running_and_a_killed_one_is_not(tmp_path:
 def on_a_terminal(bench: Workbench, columns: int, *arguments: str) -> list[str]:
     """What a command prints on a terminal of that width, line by line."""
     ours, theirs = pty.openpty()
-    environment = bench.environment | {"COLUMNS": str(columns)}
-    subprocess.run(
-        [str(COMMAND), *arguments], cwd=bench.folder, env=environment, stdout=theirs, stderr=theirs, check=True
+    process = subprocess.Popen(
+        [str(COMMAND), *arguments],
+        cwd=bench.folder,
+        env=bench.environment | {"COLUMNS": str(columns)},
+        stdout=theirs,
+        stderr=theirs,
     )
     os.close(theirs)
-    printed = b""
-    try:
-        while part := os.read(ours, 65536):
-            printed += part
-    except OSError:  # everything was read, and nobody has the other end
-        pass
-    os.close(ours)
-    return printed.decode().splitlines()
+    shown = all_shown(ours)
+    assert process.wait(30) == 0, shown
+    return shown.splitlines()
 
 
 @pytest.fixture(scope="module")
