@@ -102,3 +102,26 @@ def test_every_row_is_what_its_struct_promises(ledger: Ledger, kind: type[QueryR
     assert found or kind.query in SILENT
     for row in found:
         msgspec.convert(row, kind)  # raises where a value is of another type, or missing
+
+
+@pytest.mark.slow
+def test_about_one_run_every_query_about_it_answers_the_same(ledger: Ledger) -> None:
+    """Of every run: one that failed in part, one that uses its answers, those of a job with clusters, and a probe."""
+    with reading(ledger) as reader:
+        about_runs = [
+            (kind, parameters)
+            for kind in KINDS
+            if not {"run_id", "run_ids"}.isdisjoint(parameters := parameters_of(kind, reader))
+        ]
+        assert len(about_runs) > 40
+        for run in reader.all(RunId):
+            about_it = {"run_id": run.run_id, "run_ids": [run.run_id], "answer_run_id": run.run_id}
+            for kind, parameters in about_runs:
+                asked = {name: about_it.get(name, value) for name, value in parameters.items()}
+                both = [rows_of(asking, kind.query, **asked) for asking in (reader.about(run.run_id), reader)]
+                assert in_any_order(both[0]) == in_any_order(both[1]), kind.query
+
+
+def in_any_order(rows: list[dict[str, Any]]) -> list[str]:
+    """Rows to compare: not every query needs an order."""
+    return sorted(map(repr, rows))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from workbench.errors import WorkbenchError
-from workbench.ledger.combined import CombinedTables, is_attached
+from workbench.ledger.combined import CombinedTables, RunTables, is_attached
 from workbench.ledger.database import attached, opened_for_writing
 from workbench.ledger.engine import MOST_READING_MEMORY_MIB, Engine, first_line, literal, with_values
 from workbench.ledger.kinds import store_of
@@ -32,10 +32,29 @@ class LedgerMemoryError(WorkbenchError):
 class Reader:
     """Answers named queries; made by `reading`."""
 
-    def __init__(self, ledger: Ledger, engine: Engine, united: CombinedTables, most_memory_mib: int) -> None:
-        self._ledger, self._united = ledger, united
+    def __init__(
+        self,
+        ledger: Ledger,
+        engine: Engine,
+        united: CombinedTables,
+        most_memory_mib: int,
+        narrowed: RunTables | None = None,
+    ) -> None:
+        self._ledger, self._united, self._narrowed = ledger, united, narrowed
         self._engine = engine
         self._most_memory_mib = most_memory_mib
+        self._about: dict[str, Reader] = {}
+
+    def about(self, run_id: str) -> "Reader":
+        """Return a reader for the queries about one run, which reads what the run has once for all of them.
+
+        What it answers to any other query is not defined.
+        """
+        if run_id not in self._about:
+            schema = f"run_{len(self._about)}"
+            tables = RunTables(self._united, self._engine.started(), schema, run_id)
+            self._about[run_id] = Reader(self._ledger, self._engine, self._united, self._most_memory_mib, tables)
+        return self._about[run_id]
 
     def _rows(self, query: str, **parameters: Any) -> list[Row]:
         """Return all rows of a query in `sql/queries/`, as dictionaries in the query's column order."""
@@ -94,9 +113,11 @@ class Reader:
         text = with_values(written, parameters)
         cursor = self._engine.started().cursor()
         _set_variables(cursor, self._ledger)
+        if self._narrowed is not None:
+            cursor.execute(f"SET search_path = '{self._narrowed.search_path}'")
         while True:
             try:
-                self._united.define(written)
+                (self._narrowed or self._united).define(written)
                 return cursor.execute(text)
             except duckdb.OutOfMemoryException:
                 if not self._engine.grow(self._most_memory_mib):

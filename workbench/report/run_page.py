@@ -47,7 +47,7 @@ def run_page(
     Raises:
         InputError: There is no such run.
     """
-    reader, folder = asked.reader, asked.folder
+    reader, folder = asked.reader.about(run_id), asked.folder
     figures = known or run_figures(reader, run_id)
     rows = model_rows(figures)
     whole, unsent = (
