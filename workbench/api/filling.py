@@ -168,7 +168,6 @@ class _Writer:
     """Writes the answers of a run into its sheet.
 
     Args:
-        filling: The sheet.
         answers: By request key.
         rows_of: Returns the rows of a job's sheet.
         copy: Where the file is copied to: what is read must be what is written, whoever saves it meanwhile.

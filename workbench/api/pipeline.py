@@ -203,7 +203,6 @@ async def run_job(
     Args:
         where: Endpoint and ledger.
         job: What to run.
-        options: How.
         show: Called once scores and gates are known, before pages are rendered; not where they cannot be known.
         judges: Asks the judges, before gates are decided.
 

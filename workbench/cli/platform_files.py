@@ -117,7 +117,6 @@ class Serving:
 
     Args:
         fd: Of the file, which this process has locked.
-        config: Its configuration.
     """
 
     def __init__(self, fd: int, config: Path | None) -> None:

@@ -304,7 +304,6 @@ class Http:
     Args:
         headers: Sent with every request.
         connect_timeout_s: For name look-up, TCP and TLS together.
-        proxy: See `AiohttpTransport`.
     """
 
     def __init__(self, headers: dict[str, str], *, connect_timeout_s: float = 15.0, proxy: str | None = None) -> None:

@@ -94,7 +94,6 @@ def write_sheet(sheet: Sheet, columns: NewColumns, target: IO[bytes]) -> None:
     Args:
         sheet: It is not changed.
         columns: By the rows that make samples.
-        target: Where to.
 
     Raises:
         InputError: It cannot be read.

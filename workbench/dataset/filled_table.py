@@ -48,7 +48,6 @@ def write_table(path: Path, delimiter: str, columns: NewColumns, target: IO[byte
         path: The table; it is not changed.
         delimiter: What separates its cells.
         columns: By its rows.
-        target: Where to.
     """
     text, encoding, mark = _text(path)
     target.write(mark)

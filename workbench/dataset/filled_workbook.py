@@ -71,7 +71,6 @@ def write_workbook(path: Path, head: SheetHead, columns: NewColumns, target: IO[
         path: The workbook; it is not changed.
         head: Of the sheet.
         columns: By the rows that make samples.
-        target: Where to.
 
     Raises:
         InputError: It cannot be read as a workbook.
@@ -111,7 +110,6 @@ class _SheetXml(SplicedXml):
     """The XML of a sheet, with cells put into it.
 
     Args:
-        data: Its bytes.
         grid: The cells by row and column, from 1; of the other columns and rows nothing changes.
         head: Of the sheet.
         last: The last column that has a header then.
@@ -236,7 +234,6 @@ class _BookXml(SplicedXml):
     """The XML of a workbook, with a name for each of the columns.
 
     Args:
-        data: Its bytes.
         index: Of the sheet, from 0.
         head: Of the sheet.
         columns: Those that are written.
@@ -304,7 +301,6 @@ class _TableXml(SplicedXml):
     """The XML of a table of a sheet, with the new columns as its own where it ends at the last column of the sheet.
 
     Args:
-        data: Its bytes.
         head: Of the sheet.
         added: The columns that are new.
     """

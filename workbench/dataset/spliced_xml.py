@@ -31,11 +31,7 @@ class Edit(NamedTuple):
 
 
 class SplicedXml:
-    """An XML part that is read once, and changed only where it must be.
-
-    Args:
-        data: Its bytes.
-    """
+    """An XML part that is read once, and changed only where it must be."""
 
     def __init__(self, data: bytes) -> None:
         self.data = _without_utf_16(data)

@@ -93,7 +93,6 @@ def run_agreement(reader: Reader, run: Provenance, scorer: str | None = None) ->
 
     Args:
         reader: Of the ledger that has it.
-        run: The run.
         scorer: By which it was scored; by default the first that can tell.
     """
     scorers = [row for row in reader.all(RunScorer, run_ids=[run.run_id]) if scorer in (None, row.scorer)]

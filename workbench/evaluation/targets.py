@@ -67,7 +67,6 @@ def target_changes(reader: Reader, job: Job, samples: Iterable[Sample], *, all_r
 
     Args:
         job: As its file is now.
-        samples: Its dataset's.
         all_runs: Look at the runs of other jobs too, which may have asked the same.
 
     Raises:

@@ -26,7 +26,6 @@ def request_problems(fields: RequestFields, place: PathTo, folder: Path) -> Iter
     """Everything wrong with the request fields of a job or of one of its models.
 
     Args:
-        fields: As written.
         place: Of their table.
         folder: Which `tools_path` is relative to.
     """

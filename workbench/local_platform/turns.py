@@ -96,7 +96,6 @@ class Turns:
     """Gives slots to accounts in turn.
 
     Args:
-        clock: The platform's.
         slots: How many there are, platform-wide.
         own_limits: The accounts that may have only so many at a time.
         waits: Whether a request that finds no slot always waits. Otherwise batch work is refused, and a person waits only as
@@ -132,7 +131,6 @@ class Turns:
         """Hold a slot for an account.
 
         Args:
-            name: The account.
             is_batch: Whether the request takes only what people leave.
             patience_s: After which time batch work waits like a person.
 

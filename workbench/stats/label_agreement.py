@@ -61,7 +61,6 @@ def label_agreement(
     Args:
         given: Places in `labels`, or `OTHER`; at least one that is known.
         right: Places in `labels`, as many.
-        labels: The classes.
         clusters: What belongs together; by default each answer by itself.
     """
     x, y, unknown = label_arrays(given, right)
