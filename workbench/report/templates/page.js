@@ -55,12 +55,26 @@ const workbench = (() => {
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone || "your zone";
   if (zone && here !== "UTC") zone.textContent = `times in ${here}, UTC on hover`;
 
-  // A table that fits its box needs no box that scrolls, in which its head could not stay in sight.
-  const sized = new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      const box = target.closest(".wide");
-      box?.classList.toggle("fits", box.firstElementChild.scrollWidth <= box.clientWidth);
+  // What stands over a box: the title of its chart, of what it is folded in, or the last heading before it.
+  function titleOf(box) {
+    const own = box.closest("figure")?.querySelector("h3") ?? box.closest("details")?.querySelector("summary");
+    const before = [...document.querySelectorAll("h1, h2, h3")].filter((heading) => heading.compareDocumentPosition(box) & Node.DOCUMENT_POSITION_FOLLOWING);
+    return (own ?? before.at(-1))?.textContent.trim() ?? document.title;
+  }
+
+  // A table that fits its box needs no box that scrolls, in which its head could not stay in sight. One that scrolls must be
+  // reached with the keyboard, and say there what it is; a box that always can has it in the markup.
+  const named = new Set(document.querySelectorAll(".wide[role]"));
+  function fit(box) {
+    const fits = box.firstElementChild.scrollWidth <= box.clientWidth;
+    box.classList.toggle("fits", fits);
+    if (named.has(box)) return;
+    for (const [name, value] of Object.entries({ role: "region", tabindex: "0", "aria-label": titleOf(box) })) {
+      fits ? box.removeAttribute(name) : box.setAttribute(name, value);
     }
+  }
+  const sized = new ResizeObserver((entries) => {
+    for (const box of new Set(entries.map(({ target }) => target.closest(".wide")).filter(Boolean))) fit(box);
   });
   for (const box of document.querySelectorAll(".wide")) {
     sized.observe(box);

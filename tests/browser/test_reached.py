@@ -1,0 +1,48 @@
+"""Whether everything on a page can be reached and is named, by readers without a mouse or a wide screen."""
+
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+
+from tests.browser.conftest import Reader
+from tests.compared_runs import record
+from tests.conftest import Workbench
+
+pytestmark = pytest.mark.browser
+_OUT_OF_REACH = """
+() => [...document.querySelectorAll(".wide")].filter(
+    (box) => box.clientWidth && box.scrollWidth > box.clientWidth && !(box.tabIndex === 0 && box.ariaLabel && box.role === "region")
+).length
+"""
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"},
+        pytest.param({"viewport": {"width": 390, "height": 800}}, marks=pytest.mark.slow),
+        pytest.param({"viewport": {"width": 1440, "height": 900}}, marks=pytest.mark.slow),
+    ],
+    indirect=True,
+)
+def test_axe_finds_nothing_on_any_page(tmp_path: Path, reader: Reader) -> None:
+    bench = Workbench(tmp_path, None)
+    models = {f"vendor/model-{n}": [float((n + sample) % 3 > 0) for sample in range(12)] for n in range(5)}
+    topics = [{"topic": f"topic {sample % 2}"} for sample in range(12)]
+    for run_id in ("r0", "r1", "r2"):
+        record(bench, run_id, models, metadata=topics, served={"vendor/model-0": "vendor/another"})
+    report = Path(bench.json("report", "last")["report"])
+    bench.process("compare", "r2", "--by", "topic")
+    pages = ("r2.html", "index.html", "routes.html", "allowance.html", "r2.compare.html")
+    scrolled = 0
+    for name in (*pages, next(report.parent.glob("job-*.html")).name):
+        page = reader.open(report.with_name(name))
+        page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)")
+        page.wait_for_function(f"({_OUT_OF_REACH})() === 0")
+        scrolled += page.locator(".wide[tabindex='0']").count()
+        found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]})
+        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    if page.evaluate("innerWidth") == 390:
+        assert scrolled > 3, "there is something to reach"
+    assert not reader.faults
