@@ -11,6 +11,7 @@ from tests.pages import Page, as_shown
 from tests.unit.ledger.ledger_rows import STARTED_AT
 from workbench.evaluation.job_changes import job_changes
 from workbench.ledger.queries import reading
+from workbench.outcomes import Outcome
 from workbench.report.job_rows import page_name
 from workbench.wording.changes import change_text
 
@@ -112,6 +113,21 @@ def test_what_of_the_job_and_of_its_models_changed_is_named_beside_the_intervals
     assert points["n"]["low"] == pytest.approx(0.338, abs=1e-3), "Clopper and Pearson's for 20 of 40"
     assert [row["changed"] for row in chart["layer"][-1]["data"]["values"]] == ["m is served as m-2026", "prompt"]
     assert found.text.count("Thin vertical lines: 95 % intervals. Dotted lines: something changed") == 1
+
+
+def test_who_answers_is_marked_from_run_to_run(bench: Workbench) -> None:
+    names = ["m", "a", "a", None, "a", "m", "m-2026"]
+    listed = {"a": "a", "m": "m"}
+    for number, name in enumerate(names, 1):
+        given = (
+            {"outcomes": {("m", n): Outcome.ROUTE_DOWN for n in range(40)}} if name is None else {"served": {"m": name}}
+        )
+        record(bench, f"r{number}", {"m": HALF}, scorers=["exact"], listed=listed, **given)
+    found = pages(bench)[1]
+    said = found.cells("job_runs", -2)[::-1]
+    assert said == ["", "a answers for m", "", "", "", "m itself answers again", "m is served as m-2026"]
+    marks = [row["changed"] for chart in found.charts[:1] for row in chart["layer"][-1]["data"]["values"]]
+    assert marks == [text for text in said[::-1] if text]
 
 
 @pytest.mark.slow

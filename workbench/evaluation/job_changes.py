@@ -96,14 +96,44 @@ def changed_since_before(runs: Sequence[JobRun], course: Sequence[JobCourse]) ->
         runs: Of a job, the newest first.
         course: Its models over them.
     """
-    served: dict[str, dict[str, str | None]] = {}
+    models: dict[str, list[JobCourse]] = {}
     for row in course:
-        served.setdefault(row.run_id, {})[row.model] = row.served_model
-    found = {}
-    for run, before in zip(runs, [*runs[1:], None], strict=True):
-        names = served.get(run.run_id, {}), served.get(before.run_id, {}) if before else {}
-        found[run.run_id] = "" if before is None else ", ".join(_changed(run, before) + _changed_served_names(*names))
+        models.setdefault(row.run_id, []).append(row)
+    found, served = {}, _Served()
+    for run, before in zip(reversed(runs), [None, *reversed(runs[1:])], strict=True):
+        names = served.changed(models.get(run.run_id, []))
+        found[run.run_id] = "" if before is None else ", ".join(_changed(run, before) + names)
     return found
+
+
+class _Served:
+    """Who answered for each model in its runs so far; a run without an answer of it says nothing."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._stand_ins: dict[str, str | None] = {}
+
+    def changed(self, models: Sequence[JobCourse]) -> list[str]:
+        """Return what is new in the next run: another name of a model, another model in its place, or itself again."""
+        return [text for row in models for text in (self._stand_in(row), self._name(row)) if text]
+
+    def _name(self, row: JobCourse) -> str:
+        if row.served_model is None:
+            return ""
+        before = self._names.get(row.model)
+        self._names[row.model] = row.served_model
+        return f"{row.model} is served as {row.served_model}" if before not in (None, row.served_model) else ""
+
+    def _stand_in(self, row: JobCourse) -> str:
+        if row.failed_share == 1:
+            return ""
+        before = self._stand_ins.get(row.model, row.stand_in)
+        self._stand_ins[row.model] = row.stand_in
+        if row.stand_in == before:
+            return ""
+        return (
+            f"{row.model} itself answers again" if row.stand_in is None else f"{row.stand_in} answers for {row.model}"
+        )
 
 
 def _changed(row: JobRun, before: JobRun) -> list[str]:
@@ -118,12 +148,3 @@ def _changed(row: JobRun, before: JobRun) -> list[str]:
         named = [name for name in parts if name not in _TOLD_APART and name not in _ASKS_NOTHING_ELSE]
         changed += named or ([] if parts else ["job file"])
     return changed
-
-
-def _changed_served_names(names: dict[str, str | None], before: dict[str, str | None]) -> list[str]:
-    """Return the models that answer under another name than before."""
-    return [
-        f"{model} is served as {name}"
-        for model, name in names.items()
-        if name is not None and before.get(model) not in (None, name)
-    ]

@@ -192,3 +192,5 @@ class JobCourse(QueryRow, frozen=True):
     failed_share: float
     fallback_share: float
     served_model: str | None
+    stand_in: str | None
+    """The other model that gave more than half of its answers."""

@@ -5,37 +5,47 @@ from datetime import datetime
 
 from workbench.allowance.account import AccountState
 from workbench.allowance.course import ForecastPoint, Moment
-from workbench.report.chart_parts import DOT, RULE, WIDTH, Spec, amounts, hatching, moment, number, over, text_tip
+from workbench.report.chart_parts import (
+    DOT,
+    RULE,
+    WIDTH,
+    Spec,
+    amounts,
+    clock_axis,
+    hatching,
+    number,
+    on_clock,
+    over,
+    said_by_clock,
+    text_tip,
+)
 from workbench.wording.allowance import span, units
 
 
-def window_chart(found: AccountState) -> Spec | None:
+def window_chart(found: AccountState, zone: str) -> Spec | None:
     """Return the units used since the window began; None where it has no course.
 
     Args:
         found: How the account stands.
+        zone: The account's, whose clock the axis has.
     """
     if found.window is None or len(found.course) < 2:
         return None
-    domain = [_iso(found.window.start_at), _iso(found.window.end_at)]
-    across = moment(
-        "at", title="UTC", scale={"type": "utc", "domain": domain}, axis={"labelOverlap": True, "tickCount": 8}
-    )
-    seen = [
-        {"at": _iso(one.at), "seen": one.seen, "when": _when(one.at), "used": units(one.seen)} for one in found.course
-    ]
+    domain = [on_clock(at, zone) for at in (found.window.start_at, found.window.end_at)]
+    across = clock_axis(zone, domain=domain, tickCount=8)
+    seen = [_at(one.at, zone) | {"seen": one.seen, "used": units(one.seen)} for one in found.course]
 
     def layer(rows: Sequence[Spec], mark: Spec, y: str, y2: str | None = None, used: str | None = None) -> Spec:
         up = number(y, title=f"{found.unit} used", axis=amounts())
         top = {} if y2 is None else {"y2": {"field": y2}}
-        tips = {} if used is None else {"tooltip": [text_tip("when", title="UTC"), text_tip("used", title=used)]}
+        tips = {} if used is None else {"tooltip": [text_tip("when", title=zone), text_tip("used", title=used)]}
         return over(rows) | {"mark": mark, "encoding": {"x": across, "y": up} | top | tips}
 
     layers: list[Spec] = []
     if found.ahead:
         forecast = {"type": "area", "color": "var(--m8)", "opacity": 0.25, "clip": True}
-        layers.append(layer(_spans(found.ahead), forecast, "low", "high", "used by then"))
-    if whole := _spans(found.course):
+        layers.append(layer(_spans(found.ahead, zone), forecast, "low", "high", "used by then"))
+    if whole := _spans(found.course, zone):
         seen_at = {point["at"]: point["seen"] for point in seen}
         others = [row | {"seen": seen_at[row["at"]]} for row in whole]
         hatched = {"type": "area", "color": hatching("var(--m1)"), "stroke": "var(--m1)", "strokeWidth": 1}
@@ -43,38 +53,38 @@ def window_chart(found: AccountState) -> Spec | None:
         layers.append(layer(others, {"type": "line", "color": "var(--m1)", "strokeWidth": 1.5}, "low"))
     edge = {"color": "var(--m0)", "strokeWidth": 2}
     ours = {"type": "area", "color": "var(--m0)", "opacity": 0.35, "line": edge}
-    layers += [layer(seen, ours, "seen", used="seen"), *_readings(found, across)]
+    layers += [layer(seen, ours, "seen", used="seen"), *_readings(found, across, zone)]
     if found.total is not None:
         dashed = {"type": "rule", "strokeDash": [6, 4], "color": "var(--failed)", "strokeWidth": 1.5}
         layers.append(over([{"total": found.total}]) | {"mark": dashed, "encoding": {"y": number("total")}})
     return {"layer": layers, "width": WIDTH, "height": 260}
 
 
-def _spans(points: Sequence[Moment | ForecastPoint]) -> list[Spec]:
+def _spans(points: Sequence[Moment | ForecastPoint], zone: str) -> list[Spec]:
     """Return what was used in all at each moment, from the least to the most, where that is known."""
     return [
-        {"at": _iso(one.at), "low": one.low, "high": one.high, "when": _when(one.at), "used": span(one.low, one.high)}
+        _at(one.at, zone) | {"low": one.low, "high": one.high, "used": span(one.low, one.high)}
         for one in points
         if one.low is not None and one.high is not None
     ]
 
 
-def _readings(found: AccountState, across: Spec) -> list[Spec]:
+def _readings(found: AccountState, across: Spec, zone: str) -> list[Spec]:
     """Return a point, with its rounding, at each reading that says something in units."""
     total = None if found.total is None else (found.total, found.total)
     rows = [
-        {"at": _iso(one.read_at), "low": used[0], "high": used[1], "middle": sum(used) / 2, "when": _when(one.read_at),
-         "read": f"{one.of_what} {one.said}"}
+        _at(one.read_at, zone)
+        | {"low": used[0], "high": used[1], "middle": sum(used) / 2, "read": f"{one.of_what} {one.said}"}
         for one in found.readings
         if (used := one.used(total)) is not None
-    ]  # fmt: skip
+    ]
     if not rows:
         return []
     ends = {"x": across, "y": number("low"), "y2": {"field": "high"}}
     middle = {
         "x": across,
         "y": number("middle"),
-        "tooltip": [text_tip("when", title="UTC"), text_tip("read")],
+        "tooltip": [text_tip("when", title=zone), text_tip("read")],
     }
     return [
         over(rows) | {"mark": RULE | {"color": "var(--ink)"}, "encoding": ends},
@@ -82,9 +92,5 @@ def _readings(found: AccountState, across: Spec) -> list[Spec]:
     ]
 
 
-def _iso(at: datetime) -> str:
-    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
-
-
-def _when(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M}"
+def _at(at: datetime, zone: str) -> Spec:
+    return {"at": on_clock(at, zone), "when": said_by_clock(at, zone)}

@@ -82,7 +82,7 @@ def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "price": price_text(found, asked.allowance),
             "missing": missing(found),
             "by": {name: _by_table(name, found, asked.zone) for name, found in by.items() if len(found.rows) > 1},
-            "charts": [*_window_chart(found), *_charts(daily, by["job"], asked)],
+            "charts": [*_window_chart(found, asked.zone), *_charts(daily, by["job"], asked)],
             "unknown": _unknown_table(unknown),
             "low": sum(row.low_tokens or 0 for row in unknown.rows),
             "high": sum(row.high_tokens or 0 for row in unknown.rows),
@@ -95,8 +95,8 @@ def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     return content
 
 
-def _window_chart(found: AccountState) -> list[Chart]:
-    drawing = window_chart(found)
+def _window_chart(found: AccountState, zone: str) -> list[Chart]:
+    drawing = window_chart(found, zone)
     if drawing is None:
         return []
     note = (

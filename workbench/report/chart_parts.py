@@ -1,7 +1,9 @@
 """What charts are made of, as Vega-Lite reads it: their size, their fields, their lines a model, their tooltips."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 Spec = dict[str, Any]
 """A chart, or a part of one (https://vega.github.io/vega-lite/docs/)."""
@@ -30,6 +32,30 @@ def category(field: str, **options: Any) -> Spec:
 def moment(field: str, **options: Any) -> Spec:
     """Return a column of times."""
     return {"field": field, "type": "temporal", **options}
+
+
+def clock_axis(zone: str, *, domain: Sequence[str] | None = None, **options: Any) -> Spec:
+    """Return the column `at` as an axis of time in 24 hours.
+
+    Args:
+        zone: Whose clock the times are by; see `on_clock`.
+        domain: From when to when; None: as far as there is something.
+        **options: Of the axis.
+    """
+    ends = {} if domain is None else {"domain": list(domain)}
+    formats = {"hours": "%H:%M", "minutes": "%H:%M", "seconds": "%H:%M:%S", "date": "%d %b", "week": "%d %b"}
+    axis = {"format": formats, "labelOverlap": True, **options}
+    return moment("at", title=zone, scale={"type": "utc", **ends}, axis=axis)
+
+
+def on_clock(at: datetime, zone: str) -> str:
+    """Return a time for an axis: by the clock of a zone, drawn as UTC: the program knows no zone but that and its reader's."""
+    return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def said_by_clock(at: datetime, zone: str) -> str:
+    """Return the same time in words."""
+    return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M}"
 
 
 def model_axis(models: Sequence[str], *, fixed: bool = False) -> Spec:

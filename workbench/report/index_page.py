@@ -18,6 +18,7 @@ from workbench.ledger.job_rows import JobRuns, ModelMean, NewestRun, RunLine, ru
 from workbench.ledger.rows import Provenance, RunId
 from workbench.report import time_charts
 from workbench.report.build import PageContext, result
+from workbench.report.chart_parts import on_clock, said_by_clock
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import NEWEST_RUNS, is_worse, job_rows, needs_action, summary
 from workbench.report.tables import Result, Table
@@ -73,7 +74,7 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "needs": [(run, resume_text(began[run.run_id], asked.ledger)) for run in needs],
             "runs": _runs_table(runs, _sparks(scores, asked.colours), there),
             "jobs": _jobs_table(jobs, ends),
-            "charts": _charts(means),
+            "charts": _charts(means, asked.zone),
             "most": MOST_RUNS,
         }
 
@@ -115,14 +116,14 @@ def _sparks(scores: Sequence[ModelMean], colours: Colours) -> dict[str, list[dic
     return found
 
 
-def _charts(found: Result[ModelMean]) -> list[Chart]:
-    """Mean score by job over time."""
+def _charts(found: Result[ModelMean], zone: str) -> list[Chart]:
+    """Mean score by job over time, by the clock of a zone."""
     means = run_means(found.rows)
     points = [
         {
             "series": row.job,
-            "at": f"{row.started_at:%Y-%m-%dT%H:%M:%SZ}",
-            "when": f"{row.started_at:%Y-%m-%d %H:%M}",
+            "at": on_clock(row.started_at, zone),
+            "when": said_by_clock(row.started_at, zone),
             "mean": row.centre,
         }
         for row in means
@@ -134,6 +135,6 @@ def _charts(found: Result[ModelMean]) -> list[Chart]:
         "newest_run_scores", Result("newest_run_scores", found.parameters, means), ("run_id", "scorer", "model"),
         columns("started_at", "job", "mean", "scored"),
     )  # fmt: skip
-    drawing = time_charts.lines_over_time(points, "mean", "mean score", Colours(jobs).scale(jobs))
+    drawing = time_charts.lines_over_time(points, "mean", "mean score", Colours(jobs).scale(jobs), zone=zone)
     note = "Each point is a run: the mean over all its models, by the job’s first scorer."
     return [drawn("jobs", "Do the jobs score as before?", drawing, shown, note)]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -14,6 +15,7 @@ from workbench.evaluation.ongoing import as_now
 from workbench.ledger.job_rows import JobCourse, JobRun, RunLine
 from workbench.report import time_charts
 from workbench.report.build import Draft, Page, PageContext, PageHead, write_html
+from workbench.report.chart_parts import on_clock, said_by_clock
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
 from workbench.report.tables import Result, Table
@@ -63,7 +65,9 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
             "accepting": commands.accept_changes(job, asked.ledger),
             "findable": [findable_text(watch) for watch in watches if watch.scorer is not None],
             "found_soon": found_soon_text([watch for watch in watches if watch.scorer is not None]),
-            "charts": _charts(job, course, _Shown(runs, _marks(runs, course), alarms, asked.colours)),
+            "charts": _charts(
+                job, course, _Shown(runs, _marks(runs, course, asked.zone), alarms, asked.colours, asked.zone)
+            ),
             "runs": _runs_table(job, runs, course, ends, there, asked.colours),
             "most": MOST_RUNS,
             "command": asked.command,
@@ -73,12 +77,12 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
     return write
 
 
-def _marks(runs: Sequence[JobRun], course: Sequence[JobCourse]) -> list[dict[str, str]]:
+def _marks(runs: Sequence[JobRun], course: Sequence[JobCourse], zone: str) -> list[dict[str, str]]:
     """Return where something changed between two runs."""
     changed = changed_since_before(runs, course)
     return [
         {
-            "at": f"{row.started_at:%Y-%m-%dT%H:%M:%SZ}", "when": f"{row.started_at:%Y-%m-%d %H:%M}",
+            "at": on_clock(row.started_at, zone), "when": said_by_clock(row.started_at, zone),
             "changed": changed[row.run_id],
         }
         for row in runs
@@ -93,6 +97,7 @@ class _Shown(NamedTuple):
     marks: Sequence[dict[str, str]]
     alarms: Sequence[Alarm]
     colours: Colours
+    zone: str
 
     def open_of(self, measure: str) -> list[Alarm]:
         """Return what is open of a measure."""
@@ -104,12 +109,12 @@ class _Shown(NamedTuple):
     def levels(self, measure: str) -> list[dict[str, Any]]:
         """Return the level that each model had before what is open of it, from the oldest run shown until then."""
         began = {run.occasion: run.started_at for run in self.runs}
-        oldest = f"{self.runs[-1].started_at:%Y-%m-%dT%H:%M:%SZ}"
+        oldest = on_clock(self.runs[-1].started_at, self.zone)
         found = [(alarm, at) for alarm in self.open_of(measure) if (at := began.get(alarm.found.began)) is not None]
         return [
             {
-                "series": alarm.model, "level": alarm.level, "from": oldest, "until": f"{at:%Y-%m-%dT%H:%M:%SZ}",
-                "since": f"{at.day} {at:%b}",
+                "series": alarm.model, "level": alarm.level, "from": oldest, "until": on_clock(at, self.zone),
+                "since": f"{(there := at.astimezone(ZoneInfo(self.zone))).day} {there:%b}",
             }
             for alarm, at in found
         ]  # fmt: skip
@@ -125,8 +130,8 @@ def _charts(job: str, course: Sequence[JobCourse], shown: _Shown) -> list[Chart]
     for name, title, question in _MEASURES:
         points = [
             {
-                "series": row.model, "at": f"{row.started_at:%Y-%m-%dT%H:%M:%SZ}",
-                "when": f"{row.started_at:%Y-%m-%d %H:%M}", name: value,
+                "series": row.model, "at": on_clock(row.started_at, shown.zone),
+                "when": said_by_clock(row.started_at, shown.zone), name: value,
             } | (_bounds(interval) if name == "mean" else {})
             for row, interval in zip(course, intervals, strict=True)
             if (value := _value(row, name, interval)) is not None
@@ -134,26 +139,28 @@ def _charts(job: str, course: Sequence[JobCourse], shown: _Shown) -> list[Chart]
         if not points or (name in _TROUBLES and not any(point[name] for point in points)):
             continue
         levels, scale = shown.levels(name), shown.colours.scale(models)
-        drawing = time_charts.lines_over_time(points, name, title, scale, height=140, marks=shown.marks)
+        drawing = time_charts.lines_over_time(points, name, title, scale, height=140, zone=shown.zone)
+        drawing = time_charts.with_marks(drawing, shown.marks, shown.zone)
         drawing = time_charts.with_levels(drawing, levels, scale)
+        apart = len(models) > time_charts.MOST_TOGETHER  # without intervals and levels
         note = _note(
-            intervals=any("low" in point for point in points),
+            each=title if apart else "",
+            intervals=not apart and any("low" in point for point in points),
             marks=bool(shown.marks) and not found,
-            levels=bool(levels),
+            levels=not apart and bool(levels),
         )
-        if len(models) > time_charts.MOST_TOGETHER:  # without intervals, marks and levels
-            note = f"Each chart: {title}."
         finding = course_title(question, shown.open_of(name))
         found.append(drawn(f"{name}", finding, drawing, table if name == "mean" else None, note))
     return found
 
 
-def _note(*, intervals: bool, marks: bool, levels: bool) -> str:
-    """Return what the further lines of a chart are."""
+def _note(*, each: str, intervals: bool, marks: bool, levels: bool) -> str:
+    """Return what the further lines of a chart are, and what each shows where there are several."""
+    measure = f"Each chart: {each}." if each else ""
     thin = "Thin vertical lines: 95 % intervals." if intervals else ""
     dashed = "Dashed lines: the level before, and when it was left." if levels else ""
     dotted = "Dotted lines: something changed, as the table of runs says." if marks else ""
-    return " ".join(filter(None, (thin, dashed, dotted)))
+    return " ".join(filter(None, (measure, thin, dashed, dotted)))
 
 
 def _value(row: JobCourse, name: str, interval: Interval | None) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import workbench.display.text as people
 from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep
-from workbench.report.chart_parts import WIDTH, Spec, category, moment, number, over, text_tip, tip
+from workbench.report.chart_parts import WIDTH, Spec, category, clock_axis, moment, number, over, text_tip, tip
 from workbench.report.drawing import Colours
 
 MOST_TOGETHER = 8
@@ -120,27 +120,26 @@ def lines_over_time(
     scale: Spec,
     height: int = 200,
     *,
-    marks: Sequence[dict[str, str]] = (),
+    zone: str = "UTC",
 ) -> Spec:
     """Return one line per series over time; many series have a small chart each.
 
     Args:
-        rows: With `at` (ISO 8601 with its zone), `when` for people, `series` and `value`; with `low` and `high` an interval.
+        rows: With `at` (see `on_clock`), `when` for people, `series` and `value`; with `low` and `high` an interval.
         value: The column drawn; a `mean` that is always a share from 0 to 1.
         title: What it is, with its unit.
         scale: The series' colours.
         height: In px.
-        marks: Upright lines, each with `at`, `when` and `changed`; drawn where the series share a chart.
+        zone: Whose clock the times are by.
     """
     names = list(dict.fromkeys(row["series"] for row in rows))
     bounded = value == "mean" and all(0 <= row[value] <= 1 for row in rows)
     apart = len(names) > MOST_TOGETHER
-    axis = {"labelOverlap": True, "tickCount": 3 if apart else 6}
-    across = moment("at", title="UTC", scale={"type": "utc"}, axis=axis)
+    across = clock_axis(zone, tickCount=3 if apart else 6)
     colour = category("series", scale=scale, title=None, legend=_legend(apart=apart))
     by_series = {"x": across, "color": colour if len(names) > 1 else {"value": "var(--accent)"}}
     has_bounds = any("low" in row for row in rows)
-    when = text_tip("when", title="UTC")
+    when = text_tip("when", title=zone)
     tips = [text_tip("series"), when, tip(value), *([tip("low"), tip("high")] if has_bounds else [])]
     up = number(value, title=None if apart else title, **({"scale": {"domain": [0, 1]}} if bounded else {}))
     line = {
@@ -148,15 +147,32 @@ def lines_over_time(
         "encoding": by_series | {"y": up, "tooltip": tips},
     }
     if apart:
-        return over(rows) | _apart(line | {"width": _PANEL[0], "height": _PANEL[1]}, "series", names)
+        panel = {"layer": [line], "width": _PANEL[0], "height": _PANEL[1]}
+        return over(rows) | _apart(panel, "series", names)
     layers = [over(rows) | line]
     if has_bounds:
         ends = by_series | {"y": number("low", title=title), "y2": {"field": "high"}}
         layers.insert(0, over(rows) | {"mark": {"type": "rule", "opacity": 0.35}, "encoding": ends})
-    if marks:
-        dotted = {"type": "rule", "strokeDash": [2, 3], "color": "var(--soft)", "strokeWidth": 1.5}
-        layers.append(over(marks) | {"mark": dotted, "encoding": {"x": across, "tooltip": [when, text_tip("changed")]}})
     return {"layer": layers, "width": WIDTH, "height": height}
+
+
+def with_marks(chart: Spec, marks: Sequence[dict[str, str]], zone: str) -> Spec:
+    """Return lines over time with upright lines, in each of its charts where the series have one each.
+
+    Args:
+        chart: Of `lines_over_time`.
+        marks: Each with `at`, `when` and `changed`.
+        zone: Whose clock the times are by.
+    """
+    if not marks:
+        return chart
+    if "facet" in chart:
+        return chart | {"spec": with_marks(chart["spec"], marks, zone)}
+    dotted = {"type": "rule", "strokeDash": [2, 3], "color": "var(--soft)", "strokeWidth": 1.5}
+    across = chart["layer"][0]["encoding"]["x"]
+    tips = [text_tip("when", title=zone), text_tip("changed")]
+    upright = over(marks) | {"mark": dotted, "encoding": {"x": across, "tooltip": tips}}
+    return chart | {"layer": [*chart["layer"], upright]}
 
 
 def with_levels(chart: Spec, levels: Sequence[Spec], scale: Spec) -> Spec:

@@ -1,6 +1,7 @@
 -- The newest runs of a job by model (and variant), the oldest first: mean over samples (see `sample_scores`) by the job's first
 -- scorer that are known, with how often it has each value, and what it has at the least and at the most (see `run_scores`), completion tokens an answer, median latency of answers in ms, shares of requests
--- without an answer and of fallbacks, and the name that most other answers were served under.
+-- without an answer and of fallbacks, the name that most other answers were served under, and the other model that gave more than
+-- half of the answers, where one did.
 -- Parameters: job, most (how many runs)
 WITH newest AS (
     SELECT run_id, started_at, scorers[1] AS scorer FROM run_overview
@@ -29,7 +30,9 @@ SELECT item.run_id, any_value(item.started_at) AS started_at, item.side AS model
     quantile_cont(item.latency_ms, 0.5) FILTER (item.accepted) AS p50_ms,
     count(*) FILTER (item.accepted IS NOT TRUE) / count(*) AS failed_share,
     count(*) FILTER (item.identity IN ('fallback', 'suspected')) / count(*) AS fallback_share,
-    mode(item.served_model) FILTER (item.accepted AND item.identity IS DISTINCT FROM 'fallback') AS served_model
+    mode(item.served_model) FILTER (item.accepted AND item.identity IS DISTINCT FROM 'fallback') AS served_model,
+    CASE WHEN 2 * count(*) FILTER (item.accepted AND item.identity = 'fallback') > count(*) FILTER (item.accepted)
+        THEN mode(item.served_model) FILTER (item.accepted AND item.identity = 'fallback') END AS stand_in
 FROM item LEFT JOIN score ON score.run_id = item.run_id AND score.side = item.side
 GROUP BY item.run_id, item.side
 ORDER BY started_at, item.run_id, min(item.answer_call_no), item.side;
