@@ -449,7 +449,7 @@ def test_a_run_without_any_call_has_pages(reader: Reader, tmp_path: Path) -> Non
     writer.close()
     path = write_pages(ledger, ["r1"], tmp_path / "reports")[0]
     expect(reader.open(path).locator(".verdict")).to_contain_text(
-        "5 of 5 requests have no answer yet: never sent, or interrupted."
+        "5 of 5 requests have no answer yet: not sent, or interrupted."
     )
     for name, said in (
         ("index", "1 job: 1 needs action."),
@@ -600,6 +600,9 @@ def test_samples_that_no_model_was_asked_have_a_row(reader: Reader, tmp_path: Pa
     page = reader.open(report)
     expect(page.locator("#browser tbody tr")).to_have_count(10)
     assert page.locator("#browser tbody td", has_text="not sent").count() == 2 * 10 - 7
-    assert "13 planned requests were never sent." in page.locator("main").inner_text()
+    assert "13 planned requests were not sent; the command that continues the run sends them." in page.inner_text(
+        "main"
+    )
+    assert "never sent" not in page.inner_text("main")
     assert "it has no row" not in page.locator("main").inner_text()
     assert not reader.faults

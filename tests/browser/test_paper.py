@@ -1,5 +1,7 @@
 """What pages look like on paper."""
 
+import re
+import zlib
 from pathlib import Path
 
 import pytest
@@ -79,3 +81,31 @@ def test_paper_has_every_sample_and_every_route_open(reader: Reader, tmp_path: P
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(cards).to_have_count(0)
     assert not reader.faults
+
+
+@pytest.mark.slow
+def test_no_printed_page_is_empty(reader: Reader, tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    for run_id in ("r0", "r1", "r2"):
+        record(bench, run_id, {f"m{n}": [float((n + sample) % 2) for sample in range(60)] for n in range(3)})
+    report = Path(bench.json("report", "last")["report"])
+    bench.process("compare", "r2")
+    for path in sorted(report.parent.glob("*.html")):
+        page = reader.open(path)
+        expect(page.locator(".drawing.live svg")).to_have_count(page.locator(".drawing").count())
+        texts = texts_by_page(page.pdf(prefer_css_page_size=True))
+        assert texts, path.name
+        assert all(texts), f"{path.name}: {texts}"
+    assert not reader.faults
+
+
+def texts_by_page(pdf: bytes) -> list[int]:
+    """How many pieces of text each page of a PDF by Chromium shows."""
+    objects = {int(found[1]): found[2] for found in re.finditer(rb"(\d+) 0 obj\n(.*?)\nendobj", pdf, re.DOTALL)}
+    found = []
+    for page in (content for content in objects.values() if re.search(rb"/Type /Page\b", content)):
+        reference = re.search(rb"/Contents (\d+) 0 R", page)
+        assert reference
+        packed = objects[int(reference[1])].split(b"stream\n", 1)[1].removesuffix(b"\nendstream")
+        found.append(len(re.findall(rb"T[jJ]", zlib.decompress(packed))))
+    return found

@@ -9,12 +9,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Reader
+from tests.compared_runs import PageContext as Asked
 from tests.compared_runs import record as record_scores
+from tests.compared_runs import record_epochs
 from tests.conftest import Workbench
 from tests.unit.ledger.ledger_rows import STARTED_AT, answer, intent, started
 from workbench.ledger.entries import RunEnded, SampleSeen
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger
+from workbench.outcomes import Outcome
 from workbench.report.ledger_pages import write_pages
 
 pytestmark = pytest.mark.browser
@@ -52,7 +55,7 @@ def opened(page: Page) -> int:
 def test_stepping_passes_over_what_was_not_sent_and_turns_the_page(reader: Reader, tmp_path: Path) -> None:
     page = reader.open(record(tmp_path, {"even": [*range(0, 60, 2)], "odd": [*range(1, 60, 2)]}))
     expect(page.locator(".matrix td", has_text="not sent")).to_have_count(25)
-    page.locator("[data-number]", has_text="needle1.").click()
+    page.locator("[data-numbers]", has_text="needle1.").click()
     seen = [opened(page)]
     for _ in range(12):
         page.keyboard.press("j")
@@ -99,6 +102,56 @@ def test_the_counts_are_those_of_the_shown_columns(reader: Reader, tmp_path: Pat
     assert "show=wrong" in page.url
     page.get_by_role("button", name="Clear").click()
     expect(pills).to_have_text(["all 10", "models differ 3", "wrong 3"])
+    assert not reader.faults
+
+
+def test_repeats_are_folded_into_their_sample_and_walked_through(reader: Reader, tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    right: dict[tuple[str, int], list[float | None]] = {
+        ("m", 1): [1.0, 0.0, 1.0],
+        ("n", 1): [0.0, 1.0, 1.0],
+        ("m", 2): [1.0] * 3,
+        ("n", 2): [0.0, 0.0, None],
+    }
+    asked = [
+        Asked(model, sample, epoch, value, Outcome.ROUTE_DOWN if value is None else Outcome.OK)
+        for (model, sample), values in right.items()
+        for epoch, value in enumerate(values, 1)
+    ]
+    record_epochs(bench, "r1", asked)
+    page = reader.open(write_pages(bench.ledger, ["r1"], tmp_path / "reports")[0])
+    expect(page.locator(".matrix tbody tr")).to_have_text(
+        [re.compile("2 differs.*3 of 3 right.*0 of 3 right, 1 failed"), re.compile("1.*2 of 3 right.*2 of 3 right")]
+    )
+    expect(page.locator(".kinds label:visible")).to_have_text(
+        ["all 2", "models differ 1", "wrong 2", "unanswered, cut off or refused 1"]
+    )
+    first = page.locator(".cell", has_text="2 of 3 right").first
+    first.press("Enter")
+    detail, heard = page.locator(".exchange"), page.locator("#browser [aria-live=polite]")
+    expect(detail).to_contain_text("repeat 1 of 3")
+    expect(heard).to_have_text("Opened: sample 1, m, repeat 1 of 3, right")
+    page.keyboard.press("j")
+    expect(heard).to_have_text("Opened: sample 1, m, repeat 2 of 3, wrong")
+    expect(first).to_be_focused()
+    page.reload()
+    expect(detail).to_contain_text("repeat 2 of 3")
+    page.get_by_role("button", name="3 ✓").click()
+    expect(detail).to_contain_text("repeat 3 of 3")
+    expect(page.get_by_role("button", name="Next sample")).to_be_disabled()
+    page.locator(".cell", has_text="3 of 3 right").click()
+    expect(heard).to_have_text("Opened: sample 2, m, repeat 1 of 3, right")
+    for _ in range(2):
+        page.get_by_role("button", name="Next repeat").click()
+    page.get_by_role("button", name="Next sample").click()
+    expect(heard).to_have_text("Opened: sample 1, m, repeat 1 of 3, right")
+    page.keyboard.press("k")
+    expect(heard).to_have_text("Opened: sample 2, m, repeat 3 of 3, right")
+    page.keyboard.press("Escape")
+    expect(detail).to_have_count(0)
+    expect(heard).to_have_text("Closed.")
+    expect(page.locator(".cell", has_text="3 of 3 right")).to_be_focused()
+    assert "open=" not in page.url
     assert not reader.faults
 
 

@@ -25,7 +25,15 @@ from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_
 from workbench.report.tables import Result
 from workbench.wording.agreements import CLASSES, agreement_table
 from workbench.wording.references import exceeded_text, reference_name
-from workbench.wording.runs import behind_text, not_known, rank_text, resume_text, run_verdict, to_judge_text
+from workbench.wording.runs import (
+    behind_text,
+    not_known,
+    rank_text,
+    resume_text,
+    run_verdict,
+    same_samples_text,
+    to_judge_text,
+)
 from workbench.wording.scores import mean_text
 
 _MOST_SPANS, _CALLS_A_SPAN = 60, 8
@@ -116,6 +124,11 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "refused": sum(row.refused for row in by_model),
         "standing": figures.standing,
         "mean_text": mean_text,
+        "same_samples": same_samples_text(
+            figures.standing,
+            are_all_sent=sum(row.items for row in by_model) == run.planned,
+            repeats=run.reduce is not None,
+        ),
         "score_note": SCORE_NOTE,
         "references": [one for one in figures.standing.references if one.scorer == figures.standing.scorer],
         "reference_name": reference_name,

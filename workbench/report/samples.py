@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -39,28 +40,31 @@ class SampleBrowser(msgspec.Struct, frozen=True):
 
 
 class _Index:
-    """Every request as a short line, and every sample as a row that they belong to."""
+    """Every request as a short line, and every sample as a row that they belong to, with all of its repeats."""
 
     def __init__(self, models: Sequence[str], scorer: str | None) -> None:
         self._models = {model: number for number, model in enumerate(models)}
         self._scorer = scorer
-        self._places: dict[tuple[str, int], int] = {}
+        self._places: dict[tuple[str, str], int] = {}
+        self._epochs: list[set[int]] = []
+        self._values: list[dict[int, list[float]]] = []  # of each row: model -> values of its repeats
         self.rows: list[list[Any]] = []
         self.lines: list[list[Any]] = []
 
     def add(self, row: WholeSample, texts: dict[str, Any], part: int, place: int) -> None:
         """Take a request, whose texts are at a place of a part."""
-        sample = row.sample_key, row.epoch
-        number = self._places.setdefault(sample, len(self._places))
-        if number == len(self.rows):
-            self.rows.append([_shown(row.sample_id), row.epoch, _short(texts["target"]), False])
-        self.rows[number][-1] = self.rows[number][-1] or row.disagree
+        number = self._row(row, texts["target"])
+        self.rows[number][_DISAGREE] = self.rows[number][_DISAGREE] or row.disagree
+        model = self._models.setdefault(row.side, len(self._models))
         judged = next((score for score in row.scores or [] if score["scorer"] == self._scorer), None)
+        if judged is not None and judged["value"] is not None:
+            self._values[number].setdefault(model, []).append(judged["value"])
         text = row.answer or row.error_text or ""
         self.lines.append(
             [
                 number,
-                self._models.setdefault(row.side, len(self._models)),
+                model,
+                row.epoch,
                 mark(row, judged),
                 None if judged is None else judged["value"],
                 _short(None if judged is None else judged["extracted"]),
@@ -78,11 +82,29 @@ class _Index:
         )
 
     def add_unsent(self, one: UnsentSample) -> None:
-        """Take a sample that no model was asked: a row of its own, without anything in it."""
+        """Take a sample, or a repeat of one, that no model was asked."""
         target = msgspec.json.decode(one.sample).get("target") if one.sample else None
         right = target if isinstance(target, str | None) else msgspec.json.encode(target).decode()
-        self._places.setdefault((one.sample_key, one.epoch), len(self._places))
-        self.rows.append([_shown(one.sample_id), one.epoch, _short(right), False])
+        self._row(one, right)
+
+    def _row(self, one: WholeSample | UnsentSample, target: str | None) -> int:
+        """Return the place of a sample among the rows."""
+        number = self._places.setdefault((one.sample_key, one.sample_id), len(self._places))
+        if number == len(self.rows):
+            self.rows.append([_shown(one.sample_id), _short(target), False])
+            self._epochs.append(set())
+            self._values.append({})
+        self._epochs[number].add(one.epoch)
+        return number
+
+    def _whole_rows(self) -> list[list[Any]]:
+        """Return the rows with how many repeats each has; models differ on repeats where the means of their scores do."""
+        rows = []
+        for row, epochs, values in zip(self.rows, self._epochs, self._values, strict=True):
+            means = {round(fmean(of_model), _DIGITS) for of_model in values.values()}
+            differs = len(means) > 1 if len(epochs) > 1 and values else row[_DISAGREE]
+            rows.append([*row[:_DISAGREE], differs, len(epochs)])
+        return rows
 
     def packed(self) -> str:
         """Everything as columns."""
@@ -95,16 +117,19 @@ class _Index:
             {
                 "models": models,
                 "scorer": self._scorer,
-                "rows": columns(_ROW, self.rows),
+                "rows": columns(_ROW, self._whole_rows()),
                 "lines": columns(_LINE, self.lines),
             }
         )
 
 
-_ROW = ("sample", "epoch", "target", "disagree")
+_ROW = ("sample", "target", "disagree", "repeats")
+_DISAGREE = 2
+_DIGITS = 9
+"""Means of the same values in another order are equal to so many digits."""
 _LINE = (
-    "row", "model", "mark", "value", "extracted", "outcome", "fallback", "served", "reused", "latency_ms", "total_tokens",
-    "snippet", "tools", "part", "place",
+    "row", "model", "epoch", "mark", "value", "extracted", "outcome", "fallback", "served", "reused", "latency_ms",
+    "total_tokens", "snippet", "tools", "part", "place",
 )  # fmt: skip
 
 

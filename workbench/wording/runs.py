@@ -53,6 +53,20 @@ def leader(found: Ranking) -> str:
     return " ".join(filter(None, (_best(found, by), _unranked(found))))
 
 
+def same_samples_text(found: Ranking, *, are_all_sent: bool, repeats: bool) -> str:
+    """Return what the number of samples beside each mean says where it is the same for every model; empty where it is not.
+
+    Args:
+        are_all_sent: Whether no planned request is left: only then are as many samples the same ones.
+        repeats: Whether each sample was asked several times.
+    """
+    numbers = {side.samples for side in found.sides}
+    if len(found.sides) < 2 or len(numbers) > 1 or not are_all_sent:
+        return ""
+    of_each = "; the repeats of a sample count as one" if repeats else ""
+    return f"Every mean is over the same {plural(numbers.pop(), 'sample')}{of_each}."
+
+
 def _best(found: Ranking, by: str) -> str:
     ranked = [side for side in found.sides if side.model in found.means]
     if not ranked:
@@ -239,7 +253,7 @@ def _failures(figures: RunFigures) -> Iterator[FailureCount]:
     numbers, planned = figures.numbers, figures.numbers.planned
     if numbers.pending:
         part = f"{count(numbers.pending)} of {plural(planned, 'request')}"
-        yield FailureCount(numbers.pending, f"{part} have no answer yet: never sent, or interrupted.")
+        yield FailureCount(numbers.pending, f"{part} have no answer yet: not sent, or interrupted.")
     for row in figures.items:
         yield from _of_model(figures, row)
     for one in figures.broken:

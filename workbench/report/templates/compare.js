@@ -40,7 +40,7 @@
 
   function said(name, answers, others) {
     const parts = answers.flatMap(([epoch, text, kind, score, reason], number) => [
-      make("p", { class: "facts-line" }, make("span", { class: kind }, score), answers.length > 1 ? make("span", {}, `epoch ${epoch}`) : null, make("bdi", {}, reason)),
+      make("p", { class: "facts-line" }, make("span", { class: kind }, score), answers.length > 1 ? make("span", {}, `repeat ${epoch}`) : null, make("bdi", {}, reason)),
       block("", text, marked(text, others[number]?.[1] ?? "")),
     ]);
     return make("div", {}, make("h4", {}, make("bdi", {}, name)), ...(parts.length ? parts : [make("p", { class: "soft" }, "no answer")]));

@@ -6,9 +6,9 @@
   const PAGE = 25, MOST_PRINTED = 500, MOST_WORDED = 8;  // columns with words; more have marks alone
   const { make, count, state, keep } = workbench;
   const form = browser.querySelector("form"), table = browser.querySelector("table");
-  const told = browser.querySelector("[role=status]"), pager = browser.querySelector(".pager");
+  const told = browser.querySelector("[role=status]"), heard = browser.querySelector("[aria-live]"), pager = browser.querySelector(".pager");
   const parts = new Map(), waiting = new Map(), digests = JSON.parse(browser.dataset.digests);
-  let lines = [], rows = [], models = [], listed = [], page = 1, latest = 0, only = "", opened = null;
+  let lines = [], rows = [], models = [], listed = [], page = 1, latest = 0, only = "", opened = null, current = null;  // the cell that is open, and which of its requests
 
   // mark -> [sign, class, words]; the words stand where nothing was read from the answer.
   const MARKS = {
@@ -17,12 +17,14 @@
     refused: ["⊘", "wasted", "refused"],
     failed: ["!", "failed", ""], "no end": ["○", "unknown", "no end known"], unsent: ["○", "unknown", "not sent"],
   };
+  // A cell is the requests of a sample and a model: one, or its repeats; those that were not sent are not in it.
+  const any = (row, holds) => row.cells.some((cell) => cell.some(holds));
   const KINDS = {
     disagree: (row) => row.cells.length > 1 && row.disagree,
-    wrong: (row) => row.cells.some((line) => line && line.mark === "wrong"),
-    failed: (row) => row.cells.some((line) => !line || ["failed", "cut off", "refused", "no end"].includes(line.mark)),
-    unread: (row) => row.cells.some((line) => line && line.mark === "unread"),
-    fallback: (row) => row.cells.some((line) => line && line.fallback),
+    wrong: (row) => any(row, (line) => line.mark === "wrong"),
+    failed: (row) => row.cells.some((cell) => cell.length < row.repeats) || any(row, (line) => ["failed", "cut off", "refused", "no end"].includes(line.mark)),
+    unread: (row) => any(row, (line) => line.mark === "unread"),
+    fallback: (row) => any(row, (line) => line.fallback),
   };
 
   // Parts of texts: in the page, or in files beside it, which a page opened from a file may load as scripts.
@@ -60,8 +62,8 @@
     const hits = [];
     for (const row of found) {
       let hit = row.sample.toLowerCase().includes(q);
-      for (const line of row.cells) {
-        if (!hit && line) hit = line.snippet.toLowerCase().includes(q) || searchable(await texts(line)).includes(q);
+      for (const line of row.cells.flat()) {
+        if (!hit) hit = line.snippet.toLowerCase().includes(q) || searchable(await texts(line)).includes(q);
       }
       if (hit) hits.push(row);
       if (mine !== latest) return null; // the reader kept typing
@@ -90,7 +92,7 @@
     told.textContent = found.length
       ? `${count(first + 1)} to ${count(Math.min(first + PAGE, found.length))} of ${count(found.length)}${found.length < rows.length ? ` (${count(rows.length)} in all)` : ""}`
       : "No samples match.";
-    opened = null;
+    opened = current = null;
     listed = found;
     table.replaceChildren(head(), make("tbody", {}, ...found.slice(first, first + PAGE).map(row)));
     const turn = (by, name) => make("button", { type: "button", disabled: page + by < 1 || page + by > pages, onclick: () => { page += by; keep({ open: "" }); show(false, name); } }, name);
@@ -98,9 +100,11 @@
     if (only) told.append(" ", make("button", { type: "button", onclick: () => { only = ""; show(true); } }, `Remove filter: sample ${only}`));
     keep({ ...Object.fromEntries(new FormData(form)), sample: only, page: page > 1 ? String(page) : "" });
     if (turned) [...pager.querySelectorAll("button")].find((button) => button.textContent === turned && !button.disabled)?.focus();
-    const open = state().get("open");
-    if (open) table.querySelector(`[data-number="${CSS.escape(open)}"]`)?.click();
+    const open = state().get("open"), button = open && cellOf(open);
+    if (button) reveal(button, lines[open]);
   }
+
+  const cellOf = (number) => table.querySelector(`[data-numbers~="${CSS.escape(number)}"]`);
 
   function head() {
     const shown = columns(), few = shown.length <= MOST_WORDED;
@@ -110,20 +114,40 @@
   }
 
   function row(found) {
-    const name = found.sample + (found.epoch > 1 ? ` · epoch ${found.epoch}` : "");
-    const label = make("th", { scope: "row" }, make("bdi", { title: name }, name), found.disagree ? make("small", { class: "soft" }, " differs") : null);
-    return make("tr", {}, label, make("td", { class: "target" }, make("bdi", { title: found.target }, found.target ?? "")), ...found.cells.map(cell));
+    const label = make("th", { scope: "row" }, make("bdi", { title: found.sample }, found.sample), found.disagree ? make("small", { class: "soft" }, " differs") : null);
+    return make("tr", {}, label, make("td", { class: "target" }, make("bdi", { title: found.target }, found.target ?? "")), ...found.cells.map((of) => cell(of, found.repeats)));
   }
 
-  function cell(line) {
-    const [sign, kind, words] = MARKS[line ? line.mark : "unsent"];
-    if (!line) return make("td", {}, make("span", { class: "cell" }, make("span", { class: `mark ${kind}`, title: words }, sign), make("span", { class: "read soft" }, words)));
+  function cell(of, repeats) {
+    if (!of.length) {
+      const [sign, kind, words] = MARKS.unsent;
+      return make("td", {}, make("span", { class: "cell" }, make("span", { class: `mark ${kind}`, title: words }, sign), make("span", { class: "read soft" }, words)));
+    }
+    const [signs, kind, read] = repeats > 1 ? folded(of, repeats) : single(of[0]);
+    const title = [of[0].model, ...(repeats > 1 ? [] : [MARKS[of[0].mark][2] || of[0].outcome, of[0].fallback ? `answered by ${of[0].served}` : ""]), read].filter(Boolean).join(" · ");
+    return make("td", {}, make("button", { type: "button", class: "cell", title, "aria-expanded": "false", "aria-label": title, "data-numbers": of.map((line) => line.number).join(" "), onclick: (event) => toggle(event.currentTarget, of[0]) },
+      make("span", { class: `mark ${kind}` }, signs), make("bdi", { class: "read" }, read)));
+  }
+
+  // How a request ended, and what was read from its answer: signs, class, words.
+  function single(line) {
+    const [sign, kind, words] = MARKS[line.mark];
     const flag = line.fallback && line.mark !== "left out" ? "▲" : "";
     const read = line.mark === "failed" ? line.outcome : line.extracted ?? (["right", "wrong", "partly", "answered"].includes(line.mark) ? line.snippet || (line.tools ? `${line.tools} tool call${line.tools > 1 ? "s" : ""}` : words) : words);
     const value = line.mark === "partly" ? `${Number(line.value.toPrecision(2))} ` : "";
-    const title = [line.model, words || line.outcome, line.fallback ? `answered by ${line.served}` : "", read].filter(Boolean).join(" · ");
-    return make("td", {}, make("button", { type: "button", class: "cell", title, "aria-expanded": "false", "aria-label": title, "data-number": line.number, onclick: (event) => toggle(event.currentTarget, line) },
-      make("span", { class: `mark ${kind}` }, sign + flag), make("bdi", { class: "read" }, value + read)));
+    return [sign + flag, kind, value + read];
+  }
+
+  // Repeats of a sample as one: how many of all were right, and what became of those that were not judged.
+  function folded(of, repeats) {
+    const marks = [...of.map((line) => line.mark), ...Array(repeats - of.length).fill("unsent")];
+    const number = (mark) => marks.filter((one) => one === mark).length;
+    const judged = marks.some((mark) => ["right", "wrong", "partly", "unread"].includes(mark));
+    const told = Object.keys(MARKS).filter((mark) => !["right", "wrong", "answered"].includes(mark) && number(mark));
+    const read = [`${number(judged ? "right" : "answered")} of ${repeats} ${judged ? "right" : "answered"}`, ...told.map((mark) => `${number(mark)} ${MARKS[mark][2] || mark}`)].join(", ");
+    const same = new Set(marks).size === 1, most = same ? marks[0] : ["right", "partly"].some(number) ? "partly" : number("wrong") ? "wrong" : of[0].mark;
+    const flag = of.some((line) => line.fallback) && most !== "left out" ? "▲" : "";
+    return [MARKS[most][0] + flag, MARKS[most][1], read];
   }
 
   // Paper has what is shown and the rows before and after it; an opened cell stays open.
@@ -135,12 +159,17 @@
     if (listed.length > MOST_PRINTED) told.textContent = `The first ${count(MOST_PRINTED)} of ${count(listed.length)} are printed; filter the page for others.`;
   }
 
-  // Opens a cell below its row, and closes the one that was open.
-  async function toggle(button, line) {
-    const before = opened;
+  function toggle(button, line) {
+    if (opened !== button) return reveal(button, line);
     close();
-    if (before === button) return keep({ open: "" });
+    keep({ open: "" });
+  }
+
+  // Shows a request of a cell below its row, and closes what was open.
+  async function reveal(button, line) {
+    close();
     opened = button;
+    current = line;
     button.setAttribute("aria-expanded", "true");
     keep({ open: String(line.number) });
     let content;
@@ -149,28 +178,38 @@
     } catch (error) {
       content = [make("p", { class: "failed" }, error.message)];
     }
-    if (opened !== button) return; // another one was opened meanwhile
-    const go = (by, name) => make("button", { type: "button", disabled: !neighbour(by), onclick: () => step(by) }, name);
+    if (current !== line) return; // another one was opened meanwhile
+    const go = (by, name) => {
+      const next = neighbour(by), what = next && next.line.home === line.home ? "repeat" : "sample";
+      return make("button", { type: "button", disabled: !next, onclick: () => step(by) }, `${name} ${what}`);
+    };
+    const other = (one) => {
+      const [signs, , read] = single(one);
+      return make("button", { type: "button", title: read, "aria-pressed": String(one === line), onclick: () => { reveal(button, one); bring(button); } }, `${one.epoch} ${signs}`);
+    };
+    const several = line.home.repeats > 1 ? make("p", { class: "pager" }, `repeat ${line.epoch} of ${line.home.repeats}`, ...line.home.cells[line.column].map(other)) : null;
     const copyLink = (event) => navigator.clipboard.writeText(location.href).then(() => { event.target.textContent = "Copied"; });
-    const bar = make("p", { class: "pager" }, make("b", {}, make("bdi", {}, line.sample), " · ", make("bdi", {}, line.model)), go(-1, "Previous sample"), go(1, "Next sample"),
+    const bar = make("p", { class: "pager" }, make("b", {}, make("bdi", {}, line.sample), " · ", make("bdi", {}, line.model)), go(-1, "Previous"), go(1, "Next"),
       navigator.clipboard ? make("button", { type: "button", onclick: copyLink }, "Copy link") : null);
-    const holder = make("tr", { class: "opened" }, make("td", { colspan: table.tHead.rows[0].cells.length }, make("div", { class: "exchange" }, bar, ...content)));
+    const holder = make("tr", { class: "opened" }, make("td", { colspan: table.tHead.rows[0].cells.length }, make("div", { class: "exchange" }, bar, several, ...content)));
     button.closest("tr").after(holder);
+    heard.textContent = [`Opened: sample ${line.sample}`, line.model, several && `repeat ${line.epoch} of ${line.home.repeats}`, MARKS[line.mark][2] || line.outcome].filter(Boolean).join(", ");
   }
 
   function close() {
     opened?.setAttribute("aria-expanded", "false");
     table.querySelector("tr.opened")?.remove();
-    opened = null;
+    opened = current = null;
   }
 
-  // What the same model was asked in the next row that has it, on whatever page that row is.
+  // The next repeat of what is open, or what the same model was asked in the next row that has it, on whatever page that is.
   function neighbour(by) {
-    if (!opened) return null;
-    const line = lines[opened.dataset.number], from = listed.findIndex((row) => row.cells.includes(line));
-    const column = listed[from].cells.indexOf(line);
+    if (!current) return null;
+    const of = current.home.cells[current.column], from = listed.findIndex((row) => row.cells.includes(of));
+    const column = listed[from].cells.indexOf(of), repeat = of[of.indexOf(current) + by];
+    if (repeat) return { at: from, line: repeat };
     for (let at = from + by; listed[at]; at += by) {
-      if (listed[at].cells[column]) return { at, line: listed[at].cells[column] };
+      if (listed[at].cells[column].length) return { at, line: listed[at].cells[column].at(by > 0 ? 0 : -1) };
     }
     return null;
   }
@@ -179,8 +218,8 @@
   function step(by) {
     const next = neighbour(by);
     if (!next) return;
-    const there = 1 + Math.floor(next.at / PAGE), find = () => table.querySelector(`[data-number="${next.line.number}"]`);
-    if (there === page) find().click();
+    const there = 1 + Math.floor(next.at / PAGE), find = () => cellOf(String(next.line.number));
+    if (there === page) reveal(find(), next.line);
     else {
       page = there;
       keep({ open: String(next.line.number) });
@@ -197,6 +236,12 @@
   addEventListener("keydown", (event) => {
     const isTyping = event.target.closest("input:not([type=radio]), select, textarea");
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
+    if (event.key === "Escape" && opened) {
+      const cell = opened;
+      toggle(cell);
+      heard.textContent = "Closed.";
+      return bring(cell);
+    }
     const by = { j: 1, k: -1 }[event.key];
     if (by && opened) return step(by);
     const first = by > 0 && table.querySelector("button.cell");
@@ -205,20 +250,20 @@
     bring(first);
   });
 
-  // What the page holds, as rows of cells; samples on which the models differ come first, then those with a trouble.
+  // What the page holds, as rows of cells with the requests in the order of their repeats; samples on which the models differ come first, then those with a trouble.
   function take(index) {
     models = index.models;
     const rowsOf = (columns, made) => (columns.sample ?? columns.row ?? []).map((_, number) => Object.assign(made(number), ...Object.keys(columns).map((name) => ({ [name]: columns[name][number] }))));
-    rows = rowsOf(index.rows, () => ({ cells: models.map(() => null) }));
+    rows = rowsOf(index.rows, () => ({ cells: models.map(() => []) }));
     lines = rowsOf(index.lines, (number) => ({ number }));
     for (const line of lines) {
-      rows[line.row].cells[line.model] = line;
-      line.sample = rows[line.row].sample;
-      line.model = models[line.model];
+      Object.assign(line, { home: rows[line.row], sample: rows[line.row].sample, column: line.model, model: models[line.model] });
+      line.home.cells[line.column].push(line);
     }
+    for (const cell of rows.flatMap((row) => row.cells)) cell.sort((one, other) => one.epoch - other.epoch);
     const rank = (row) => (row.disagree ? 0 : KINDS.failed(row) || KINDS.fallback(row) ? 1 : 2);
     const { compare } = new Intl.Collator("en", { numeric: true });
-    rows = rows.map((row) => [rank(row), row]).sort(([a, one], [b, other]) => a - b || compare(one.sample, other.sample) || one.epoch - other.epoch).map(([, row]) => row);
+    rows = rows.map((row) => [rank(row), row]).sort(([a, one], [b, other]) => a - b || compare(one.sample, other.sample)).map(([, row]) => row);
   }
 
   function fill() {
