@@ -157,7 +157,7 @@ def test_a_single_file_needs_nothing_beside_it(reader: Reader, pages: dict[str, 
     expect(page.locator(".drawing.live svg")).to_have_count(page.locator(".drawing").count())
     assert (
         page.evaluate(
-            "[...document.querySelectorAll('a[href]')].filter(link => link.origin !== 'null' || !link.hash).length"
+            "[...document.querySelectorAll('a[href]:not([download])')].filter(link => link.origin !== 'null' || !link.hash).length"
         )
         == 0
     )

@@ -21,6 +21,7 @@ from workbench.ledger.score_rows import SideFigures
 from workbench.report.build import Draft, Page, PageContext, PageHead, result, write_html
 from workbench.report.job_rows import page_name
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
+from workbench.report.run_data import model_data, model_files
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
 from workbench.wording.agreements import CLASSES, agreement_table
@@ -83,7 +84,11 @@ def run_page(
     sides = result(reader, SideFigures, run_ids=[run_id], on_fallback=None)
 
     def write() -> Path:
-        content = _content(figures, asked) | {
+        content = _content(figures, asked)
+        content |= {
+            "files": model_files(run_id, model_data(run_id, figures.standing, rows, content["others"])),
+            "comparison": "" if asked.is_single else _comparison(folder, run_id),
+            "has_routes": any(page.name == "routes" for page in asked.linked(pages)),
             "charts": [*run_charts(figures, asked.colours), *course_charts(figures, course, flights, asked.colours)],
             "rows": rows,
             "sides": sides,
@@ -100,6 +105,15 @@ def run_page(
         return path
 
     return figures.provenance.job, write
+
+
+def _comparison(folder: Path, run_id: str) -> str:
+    """Return the name of the page that compares this run's models, or else the newest one that compares it with others."""
+    own = f"{run_id}.compare.html"
+    if (folder / own).is_file():
+        return own
+    others = [path for path in folder.glob("*.compare.html") if run_id in path.name.split(".")]
+    return max(others, key=lambda path: path.stat().st_mtime).name if others else ""
 
 
 def _frame(run: Provenance, asked: PageContext) -> PageHead:

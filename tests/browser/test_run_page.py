@@ -1,0 +1,56 @@
+"""A run's page: where it leads, its table as a file, and a walk through it with the keyboard alone."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Reader
+from tests.compared_runs import record
+from tests.conftest import Workbench
+from workbench.ledger.store import Ledger
+from workbench.report.ledger_pages import single_page
+
+pytestmark = pytest.mark.browser
+
+
+def saved(page: Page, kind: str, folder: Path) -> str:
+    """The text of a file that a link of the page saves."""
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name=kind, exact=True).click()
+    path = folder / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    return path.read_text("utf-8")
+
+
+def test_it_leads_to_its_job_comparison_routes_and_data(reader: Reader, tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    formula = '=HYPERLINK("http://h")'
+    record(bench, "r1", {formula: [1.0] * 20 + [0.0], "m": [1.0, 0.0] * 10 + [None]}, scorers=["exact"])
+    report = Path(bench.json("report", "r1")["report"])
+    further = reader.open(report).locator("#further")
+    expect(further).to_contain_text("workbench compare r1")
+    comparison = Path(bench.json("compare", "r1")["report"])
+    bench.json("report", "r1")
+    page = reader.open(report)
+    there = page.locator("#further a:not([download])").evaluate_all("links => links.map((link) => link.pathname)")
+    assert [Path(path).name for path in there[1:]] == [comparison.name, "routes.html"]
+    assert Path(there[0]).name.startswith("job-")
+    assert all(Path(path).is_file() for path in there)
+
+    rows = [json.loads(line) for line in saved(page, "JSONL", tmp_path).splitlines()]
+    assert [row["model"] for row in rows] == [formula, "m"]
+    assert rows[0]["mean_at_worst"] == 20 / 21, "as it is, not as it is shown"
+    assert (rows[1]["mean_at_worst"], rows[1]["mean_at_best"]) == (10 / 21, 11 / 21)
+    assert (rows[1]["samples"], rows[1]["scored"], rows[1]["mean_of_scored"]) == (21, 20, 0.5)
+    assert (rows[1]["beside"], rows[1]["verdict"]) == (formula, "worse")
+    table = list(csv.DictReader(saved(page, "CSV", tmp_path).splitlines()))
+    assert table[0]["model"] == f"'{formula}", "no formula to a spreadsheet"
+    assert [float(row["mean_at_worst"]) for row in table] == [row["mean_at_worst"] for row in rows]
+
+    alone = reader.open(single_page(Ledger(bench.ledger.path), "r1", tmp_path / "alone"))
+    assert saved(alone, "JSONL", tmp_path).splitlines() == [json.dumps(row, ensure_ascii=False) for row in rows]
+    expect(alone.locator("#further")).not_to_contain_text("compare")
+    assert not reader.faults

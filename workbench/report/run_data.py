@@ -1,0 +1,100 @@
+"""The table of a run's models as files that its page holds itself: with exact values, and saved without a script or a server."""
+
+import base64
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from workbench.evaluation.exports import json_line, safe_for_a_spreadsheet
+from workbench.evaluation.ranking import Ranking
+
+
+class TableFile(msgspec.Struct, frozen=True):
+    """A file that a page holds."""
+
+    kind: str
+    """`CSV` or `JSONL`."""
+    name: str
+    href: str
+    """Its content, as a `data:` address."""
+
+
+def model_files(run_id: str, rows: Sequence[dict[str, Any]]) -> list[TableFile]:
+    """Return rows as CSV and as JSON Lines.
+
+    Args:
+        run_id: In the names of the files.
+        rows: Flat, and all with the same columns.
+    """
+    if not rows:
+        return []
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]))
+    for row in [{name: name for name in rows[0]}, *rows]:
+        writer.writerow({name: safe_for_a_spreadsheet(value) for name, value in row.items()})
+    lines = b"".join(map(json_line, rows))
+    return [
+        TableFile("CSV", f"{run_id}.models.csv", _address("text/csv", text.getvalue().encode())),
+        TableFile("JSONL", f"{run_id}.models.jsonl", _address("application/jsonl", lines)),
+    ]
+
+
+def _address(media: str, content: bytes) -> str:
+    return f"data:{media};charset=utf-8;base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def model_data(
+    run_id: str, standing: Ranking, rows: Sequence[dict[str, Any]], others: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the table of a run's models as flat rows: what the page rounds or says in words is here as it is.
+
+    Args:
+        run_id: Of the run.
+        standing: How its models stand.
+        rows: Of the table on its page.
+        others: The scorers after the first.
+    """
+    return [_flat(run_id, standing, row, others) for row in rows]
+
+
+def _flat(run_id: str, standing: Ranking, row: dict[str, Any], others: Sequence[str]) -> dict[str, Any]:
+    side, beside = row["side"], standing.differences.get(row["model"])
+    mean = None if side is None else side.interval
+    found = None if beside is None else beside.found
+    return {
+        "run_id": run_id,
+        "model": row["model"],
+        "scorer": standing.scorer,
+        "samples": None if side is None else side.samples,
+        "scored": None if side is None else side.scored,
+        "mean_at_worst": None if mean is None else mean.at_worst,
+        "mean_at_best": None if mean is None else mean.at_best,
+        "low": None if mean is None else mean.low,
+        "high": None if mean is None else mean.high,
+        "mean_of_scored": None if side is None else side.mean_of_scored,
+        "beside": None if beside is None else beside.baseline.model,
+        "difference": None if found is None else found.difference,
+        "difference_low": None if beside is None else beside.low,
+        "difference_high": None if beside is None else beside.high,
+        "adjusted_p": None if beside is None else beside.adjusted_p,
+        "verdict": "best" if row["model"] in standing.leading else None if beside is None else beside.verdict,
+        "planned": row["planned"],
+        "answered": row["answered"],
+        "unanswered": row["unanswered"],
+        "why_unanswered": row["why"] or None,
+        "cut_off": row["cut_off"],
+        "refused": row["refused"],
+        "fallbacks": row["fallbacks"],
+        "completion_tokens": None if side is None else side.completion_tokens,
+        "p50_ms": None if side is None else side.p50_ms,
+        "p90_ms": None if side is None else side.p90_ms,
+        "unread": None if side is None else side.unread,
+        **{f"mean.{scorer}": _middle(row["others"].get(scorer)) for scorer in others},
+    }
+
+
+def _middle(mean: Any) -> float | None:
+    return None if mean is None else mean.centre
