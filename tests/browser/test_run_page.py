@@ -54,3 +54,53 @@ def test_it_leads_to_its_job_comparison_routes_and_data(reader: Reader, tmp_path
     assert saved(alone, "JSONL", tmp_path).splitlines() == [json.dumps(row, ensure_ascii=False) for row in rows]
     expect(alone.locator("#further")).not_to_contain_text("compare")
     assert not reader.faults
+
+
+def tabbed(page: Page, to: str, at_most: int = 60) -> None:
+    """Press Tab until the focus is on what a selector names."""
+    for _ in range(at_most):
+        page.keyboard.press("Tab")
+        if page.evaluate("(selector) => document.activeElement.matches(selector)", to):
+            return
+    raise AssertionError(f"Tab never came to {to}")
+
+
+def test_a_run_and_a_comparison_are_read_with_the_keyboard_alone(reader: Reader, tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    record(bench, "r1", {"m": [1.0] * 60, "n": [0.0] * 24 + [1.0] * 36}, scorers=["exact"])
+    page = reader.open(bench.json("report", "r1")["report"])
+    told, heard = page.locator("#browser [role=status]"), page.locator("#browser [aria-live=polite]")
+    expect(told).to_have_text("1 to 25 of 60")
+    tabbed(page, "#browser [name=show]")
+    page.keyboard.press("ArrowRight")  # models differ
+    expect(told).to_have_text("1 to 24 of 24 (60 in all)")
+    tabbed(page, "#browser [name=model]")
+    tabbed(page, "#browser [name=q]")
+    tabbed(page, "#browser [type=reset]")
+    tabbed(page, "button.cell")
+    cells = page.locator("button.cell")
+    expect(cells.first).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(heard).to_have_text("Opened: sample 0, m, right")
+    page.keyboard.press("j")
+    expect(heard).to_have_text("Opened: sample 1, m, right")
+    expect(cells.nth(2)).to_be_focused()
+    page.keyboard.press("k")
+    expect(heard).to_have_text("Opened: sample 0, m, right")
+    tabbed(page, ".exchange button", at_most=2)  # after the other cell of the row
+    tabbed(page, ".exchange summary")
+    page.keyboard.press("Escape")
+    expect(page.locator(".exchange")).to_have_count(0)
+    expect(cells.first).to_be_focused()
+
+    page = reader.open(bench.json("compare", "r1")["report"])
+    expect(page.locator("#apart")).to_be_visible()
+    tabbed(page, "#baseline")
+    tabbed(page, "#apart [name=show]")
+    expect(page.locator("#apart [role=status]")).to_have_text("1 to 10 of 24")
+    tabbed(page, "#apart-pager button")
+    for said in ("11 to 20 of 24", "21 to 24 of 24"):
+        page.keyboard.press("Enter")
+        expect(page.locator("#apart [role=status]")).to_have_text(said)
+    expect(page.get_by_role("button", name="Previous")).to_be_focused()  # as there is no next page
+    assert not reader.faults

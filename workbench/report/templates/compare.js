@@ -56,7 +56,8 @@
 
   const pairs = () => index.pairs[baseline ? baseline.selectedIndex : 0];
 
-  function show(changed) {
+  // turned: the button to which the focus returns.
+  function show(changed, turned) {
     if (changed) page = 1;
     const pair = pairs()[beside.selectedIndex], kinds = [...form.elements.show];
     for (const [number, radio] of kinds.entries()) {
@@ -70,8 +71,9 @@
     const first = (page - 1) * PAGE, last = Math.min(first + PAGE, listed.length);
     told.textContent = listed.length ? `${count(first + 1)} to ${count(last)} of ${count(all)}${all > listed.length ? `; the page holds the first ${count(listed.length)}` : ""}` : "No samples.";
     list.replaceChildren(...listed.slice(first, last).map((number) => sample(number, pair)));
-    const turn = (by, name) => make("button", { type: "button", disabled: page + by < 1 || page + by > pages, onclick: () => { page += by; show(false); form.scrollIntoView(); } }, name);
+    const turn = (by, name) => make("button", { type: "button", disabled: page + by < 1 || page + by > pages, onclick: () => { page += by; show(false, name); form.scrollIntoView(); } }, name);
     pager.replaceChildren(...(pages > 1 ? [turn(-1, "Previous"), `page ${page} of ${pages}`, turn(1, "Next")] : []));
+    if (turned) ([...pager.querySelectorAll("button")].find((button) => button.textContent === turned && !button.disabled) ?? pager.querySelector("button:enabled"))?.focus({ preventScroll: true });
     const usual = kinds.findIndex((radio) => !radio.disabled);  // a choice of the page itself is not kept
     keep({ side: beside.selectedIndex ? beside.value : "", show: kind === usual ? "" : index.kinds[kind], page: page > 1 ? String(page) : "" });
   }

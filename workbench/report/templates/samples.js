@@ -99,7 +99,7 @@
     pager.replaceChildren(...(pages > 1 ? [turn(-1, "Previous"), `page ${page} of ${pages}`, turn(1, "Next")] : []));
     if (only) told.append(" ", make("button", { type: "button", onclick: () => { only = ""; show(true); } }, `Remove filter: sample ${only}`));
     keep({ ...Object.fromEntries(new FormData(form)), sample: only, page: page > 1 ? String(page) : "" });
-    if (turned) [...pager.querySelectorAll("button")].find((button) => button.textContent === turned && !button.disabled)?.focus();
+    if (turned) ([...pager.querySelectorAll("button")].find((button) => button.textContent === turned && !button.disabled) ?? pager.querySelector("button:enabled"))?.focus();
     const open = state().get("open"), button = open && cellOf(open);
     if (button) reveal(button, lines[open]);
   }
