@@ -7,6 +7,9 @@ import msgspec
 
 from workbench.outcomes import EFFECTS, Outcome
 
+CLUSTER = "cluster"
+"""The metadata column that says which samples belong together, where the job names none."""
+
 
 class Sample(msgspec.Struct, frozen=True):
     """One row of a dataset, in the workbench's own field names."""
@@ -74,6 +77,10 @@ class ChatRequest(msgspec.Struct, frozen=True):
     """A longer reply is not kept."""
     variant: str | None = None
     """Of the job, where it has some."""
+    own_id: str | None = None
+    """The sample's id in its dataset, where several rows have it; None: it is `sample_id`."""
+    cluster: str | None = None
+    """What the sample belongs to, by the column that the job names."""
 
 
 Sent = Literal["never", "maybe", "answered"]

@@ -101,7 +101,7 @@ def test_intended_duplicates_stay_duplicates(bench: Workbench, platform: Threade
     bench.write("job.toml", job())
     assert bench.json("run", "job.toml", "--no-report")["completed"] == 6
     assert bench.json("run", "job.toml", "--no-report")["reused"] == 6
-    assert any("used by several samples" in finding["text"] for finding in bench.json("lint", "job.toml"))
+    assert any("3 ids repeat, 6 rows" in finding["text"] for finding in bench.json("lint", "job.toml"))
     assert sum(platform.platform.statistics.requests.values()) == 6
 
 

@@ -18,7 +18,6 @@ from workbench.api.session import Target, ledger_to_read
 from workbench.errors import Fault, InputError
 from workbench.evaluation.agreements import figure_rows, run_agreement
 from workbench.evaluation.comparison import (
-    CLUSTER,
     Comparison,
     ComparisonRequest,
     compare_sides,
@@ -33,7 +32,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import JobOfRun, Provenance
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import LedgerPeriod
-from workbench.records import Usage
+from workbench.records import CLUSTER, Usage
 from workbench.routes.facts import RouteFacts
 from workbench.routes.names import Episode
 from workbench.routes.overview import AccountRoute, overview

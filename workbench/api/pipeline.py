@@ -58,7 +58,14 @@ from workbench.planning.answer_key import AnswerKeyWriter
 from workbench.planning.estimate import estimate, rehearsed
 from workbench.planning.expand import Plan
 from workbench.planning.judges import invisible_judges
-from workbench.planning.lint import Finding, RouteExperience, lint_plan, prompt_warnings, refuse_worthless
+from workbench.planning.lint import (
+    Finding,
+    RouteExperience,
+    lint_plan,
+    prompt_warnings,
+    refuse_worthless,
+    repeated_ids,
+)
 from workbench.planning.models import planned_models, with_cap
 from workbench.planning.references import planned_references, reference_findings
 from workbench.planning.run_plan import RunPlan, described
@@ -228,7 +235,7 @@ async def run_job(
             latencies = _take_answers(session, plan, ledger, among, _again(ledger, job, options))
             refuse_worthless(plan)
             findings = len(lint_plan(plan, session.models, {}))
-            for finding in (*_judge_findings(where, session, job), *prompt_warnings(plan)):
+            for finding in (*_judge_findings(where, session, job), *prompt_warnings(plan), *repeated_ids(plan)):
                 warn(f"{finding.where}: {finding.text}")
             is_simulated = _is_simulated(session, plan)
             started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=is_simulated)

@@ -92,7 +92,6 @@ def _described(file: Path, found: Overview) -> list[str]:
     lines += [f"metadata: {', '.join(map(_in_a_line, found.metadata))}"] if found.metadata else []
     lines += [f"note: {note}" for note in found.notes]
     lines += [f"equal samples: {found.equal}"] if found.equal else []
-    lines += [f"ids that are used again: {found.repeated_ids}"] if found.repeated_ids else []
     return lines
 
 

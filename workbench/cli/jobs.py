@@ -98,7 +98,7 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
         echo(
             f"then {one.scorer}: at most {calls} of {one.model}, each with up to {plural(one.max_tokens, 'token')} of answer"
         )
-    for line in planned_text(planned.references):
+    for line in (*planned.notes, *planned_text(planned.references)):
         echo(line)
     for words in planned.findable:
         echo(f"alarm: {words}")

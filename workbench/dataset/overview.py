@@ -13,9 +13,11 @@ from workbench.dataset.files import MOST_LINE_BYTES, format_of
 from workbench.dataset.layouts.known import layout_of
 from workbench.dataset.layouts.layout import PLAIN, Layout
 from workbench.dataset.one_object import rows_within
-from workbench.dataset.samples import notes_on, rows_of, samples_in
+from workbench.dataset.repeated_ids import RepeatedIds
+from workbench.dataset.samples import id_column, notes_on, rows_of, samples_in
 from workbench.errors import Fault, InputError, no_folder
-from workbench.records import Sample
+from workbench.job.file import FieldNames
+from workbench.records import CLUSTER, Sample
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -36,6 +38,7 @@ class Overview(msgspec.Struct, frozen=True):
     equal: int
     """Samples that are there before, with the same input, choices and target."""
     repeated_ids: int
+    """Samples whose id is there before."""
     shortest_chars: int
     median_chars: float
     longest_chars: int
@@ -59,25 +62,25 @@ def overview(path: Path, layout: Layout | None, most: int, sheet: str | None = N
     """
     taken = layout or layout_of(_first_row(path, sheet))
     first: list[Sample] = []
-    counts = dict.fromkeys(("with_target", "with_choices", "with_tools", "is_chat", "equal", "repeated_ids"), 0)
-    lengths, ids, contents, metadata = array("q"), set[int](), set[int](), dict[str, None]()
-    for sample in samples_in(path, taken, rows_of(path, sheet=sheet)):
+    counts = dict.fromkeys(("with_target", "with_choices", "with_tools", "is_chat", "equal"), 0)
+    lengths, ids, contents, metadata = array("q"), RepeatedIds(), set[int](), dict[str, None]()
+    for sample in samples_in(path, taken, rows_of(path, sheet=sheet), ids):
         first += [sample] if len(first) < most else []
         text = sample.input.encode() if isinstance(sample.input, str) else _ENCODER.encode(sample.input)
         lengths.append(len(text.decode()))
         content = hash((text, _ENCODER.encode([sample.choices, sample.target])))
         seen = {
             "with_target": sample.target is not None, "with_choices": bool(sample.choices), "with_tools": bool(sample.tools),
-            "is_chat": sample.is_chat, "equal": content in contents, "repeated_ids": hash(sample.id) in ids,
+            "is_chat": sample.is_chat, "equal": content in contents,
         }  # fmt: skip
         counts = {name: counts[name] + value for name, value in seen.items()}
-        ids.add(hash(sample.id))
         contents.add(content)
         metadata |= dict.fromkeys(sample.metadata)
+    repeated = ids.note(id_column(FieldNames()), are_clustered=CLUSTER in metadata)
     return Overview(
         format=format_of(path), layout=taken.name, title=taken.title, note=taken.note, samples=len(lengths), **counts,
         shortest_chars=min(lengths), median_chars=median(lengths), longest_chars=max(lengths), metadata=list(metadata),
-        notes=notes_on(path), first=first,
+        repeated_ids=ids.again, notes=[*notes_on(path), *filter(None, [repeated])], first=first,
     )  # fmt: skip
 
 

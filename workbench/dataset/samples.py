@@ -16,6 +16,7 @@ from workbench.dataset.layouts.known import in_our_columns, layout_named
 from workbench.dataset.layouts.layout import PLAIN, Layout
 from workbench.dataset.new_columns import has_values
 from workbench.dataset.one_object import object_in, refuse_one_object
+from workbench.dataset.repeated_ids import RepeatedIds
 from workbench.dataset.table_rows import delimited_rows, parquet_rows, table_notes
 from workbench.errors import Fault, InputError, nearest
 from workbench.job.faults import limit_range
@@ -52,6 +53,25 @@ class IdGlobs:
             self.unmatched -= {glob for glob in self._patterns if fnmatch.fnmatchcase(sample_id, glob)}
 
 
+class Row(NamedTuple):
+    """A sample, and what of its row is no part of it."""
+
+    sample: Sample
+    number: int
+    """Which of the rows with its id it is, from 1."""
+    cluster: str | None
+    """What it belongs to, by the column that the job names."""
+
+    @property
+    def numbered(self) -> str:
+        """Its id with its number, as it is called where the id repeats."""
+        return f"{self.sample.id}#{self.number}"
+
+    def is_meant(self, globs: IdGlobs) -> bool:
+        """Return whether a job takes it, by its id or with its number."""
+        return globs.match(self.sample.id) or globs.match(self.numbered)
+
+
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 _MOST_LAYOUTS = 1000
 _NAMES = ("input", "target", "choices", "id", "tools")
@@ -63,14 +83,26 @@ def selected_samples(job: Job) -> Iterator[Sample]:
     Raises:
         InputError: A file is missing or broken, a named column is missing, or no sample is left.
     """
+    return (row.sample for row in selected_rows(job, RepeatedIds()))
+
+
+def selected_rows(job: Job, ids: RepeatedIds) -> Iterator[Row]:
+    """Return the same with what of their rows is no part of them.
+
+    Args:
+        ids: Told of every row that is read, also of those that are not taken.
+
+    Raises:
+        InputError: As `selected_samples`.
+    """
     files = expand(job.dataset_paths, job.where("dataset", "path")) if job.rows is None else []
     taken = 0
     chosen = _shuffled_choice(job, files)
     first, last = limit_range(job.dataset.limit) if chosen is None else (1, None)
     matching = 0
-    reader, globs = _SampleReader(job.dataset, job.where), IdGlobs(job.dataset.sample_ids)
-    for number, sample in enumerate(_samples(job, files, reader)):
-        if not globs.match(sample.id):
+    reader, globs = _SampleReader(job.dataset, job.where, ids), IdGlobs(job.dataset.sample_ids)
+    for number, row in enumerate(_rows(job, files, reader)):
+        if not row.is_meant(globs):
             continue
         matching += 1
         if (chosen is not None and number not in chosen) or matching < first:
@@ -78,7 +110,7 @@ def selected_samples(job: Job) -> Iterator[Sample]:
         if last is not None and matching > last:
             break
         taken += 1
-        yield sample
+        yield row
     reader.check_columns()
     if not taken:
         raise InputError(_nothing_taken(job, files, matching, reader.count))
@@ -120,21 +152,21 @@ def _shuffled_choice(job: Job, files: list[Path]) -> set[int] | None:
     globs = IdGlobs(job.dataset.sample_ids)
     rows = [
         number
-        for number, sample in enumerate(_samples(job, files, _SampleReader(job.dataset, job.where)))
-        if globs.match(sample.id)
+        for number, row in enumerate(_rows(job, files, _SampleReader(job.dataset, job.where, RepeatedIds())))
+        if row.is_meant(globs)
     ]
     random.Random(job.dataset.shuffle_seed).shuffle(rows)  # not for secrets: a repeatable draw
     first, last = limit_range(job.dataset.limit)
     return set(rows[first - 1 : last])
 
 
-def _samples(job: Job, files: list[Path], reader: "_SampleReader") -> Iterator[Sample]:
+def _rows(job: Job, files: list[Path], reader: "_SampleReader") -> Iterator[Row]:
     layout = _layout(job)
     for place, columns in in_our_columns(_given_rows(job), Path(), layout):
-        yield reader.sample(place, columns)
+        yield reader.row(place, columns)
     for path in files:
         for place, columns in in_our_columns(_rows_of_job(job, path), path, layout):
-            yield reader.sample(place, columns)
+            yield reader.row(place, columns)
 
 
 def _rows_of_job(job: Job, path: Path) -> Iterator[PlacedRow]:
@@ -171,19 +203,25 @@ def _layout(job: Job) -> Layout | None:
         raise InputError(Fault(job.where("dataset", "layout"), str(error))) from error
 
 
-def samples_in(path: Path, layout: Layout | None = None, rows: Iterator[PlacedRow] | None = None) -> Iterator[Sample]:
+def samples_in(
+    path: Path,
+    layout: Layout | None = None,
+    rows: Iterator[PlacedRow] | None = None,
+    ids: RepeatedIds | None = None,
+) -> Iterator[Sample]:
     """Return all samples of one file, without a job.
 
     Args:
         layout: By default the one that its first row has.
         rows: Those of the file, by default as they are there.
+        ids: Told of every row.
 
     Raises:
         InputError: The file is broken, or holds what cannot be asked.
     """
-    reader = _SampleReader(DatasetTable(""), lambda *place: ".".join(map(str, place)))
+    reader = _SampleReader(DatasetTable(""), lambda *place: ".".join(map(str, place)), ids or RepeatedIds())
     for place, columns in in_our_columns(rows or rows_of(path), path, layout):
-        yield reader.sample(place, columns)
+        yield reader.row(place, columns).sample
 
 
 def rows_of(
@@ -276,8 +314,8 @@ class _Layout(NamedTuple):
 
 
 class _SampleReader:
-    def __init__(self, dataset: DatasetTable, where: Callable[..., str]) -> None:
-        self._fields, self._where = dataset.fields, where
+    def __init__(self, dataset: DatasetTable, where: Callable[..., str], ids: RepeatedIds) -> None:
+        self._fields, self._where, self._ids, self._cluster = dataset.fields, where, ids, dataset.cluster
         fields = dataset.fields
         self._beside: dict[tuple[str, ...], str] = {
             ("reference", name): column for name, column in dataset.reference.items()
@@ -290,10 +328,25 @@ class _SampleReader:
         self._unseen = set(self._beside.values()) | {
             column for name in ("target", "choices", "tools") for column in _columns(self._mapped.get(name))
         }
+        self._unseen |= set(_columns(self._cluster))
         self._known: dict[str, None] = {}
         self._layouts: dict[tuple[str, ...], _Layout] = {}
 
-    def sample(self, place: str, columns: dict[str, Any]) -> Sample:
+    def row(self, place: str, columns: dict[str, Any]) -> Row:
+        sample = self._sample(place, columns)
+        return Row(sample, self._ids.take(sample.id), self._cluster_of(sample, columns))
+
+    def _cluster_of(self, sample: Sample, columns: dict[str, Any]) -> str | None:
+        if self._cluster is None:
+            return None
+        if self._cluster == id_column(self._fields):
+            return sample.id
+        value = columns.get(self._cluster)
+        if value in (None, ""):
+            return None
+        return value if isinstance(value, str) else _CANONICAL.encode(value).decode()
+
+    def _sample(self, place: str, columns: dict[str, Any]) -> Sample:
         self.count += 1
         sources, has_input, others, _ = self._layouts.get(tuple(columns)) or self._lay_out(place, columns)
         given, target, choices, name, tools = [
@@ -358,6 +411,8 @@ class _SampleReader:
                 raise InputError(
                     Fault(self._where("dataset", *place), problem, "name one that [dataset.fields] leaves free")
                 )
+        if self._cluster is not None and self._cluster in self._unseen:
+            raise InputError(self._no_column(("cluster",), self._cluster, self._known, ""))
         for name, mapped in self._mapped.items():
             for column in _columns(mapped):
                 if column in self._unseen:
@@ -367,6 +422,11 @@ class _SampleReader:
         there = f"no column {column!r}; the columns are: {', '.join(known)}" if known else "the dataset has no rows"
         field = self._where("dataset", *name)
         return Fault(field, f"{place}: {there}" if place else there, nearest(column, known))
+
+
+def id_column(fields: FieldNames) -> str:
+    """Return the column that has the ids."""
+    return fields.id or "id"
 
 
 def _columns(mapped: str | list[str] | None) -> list[str]:

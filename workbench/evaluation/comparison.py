@@ -34,11 +34,10 @@ from workbench.evaluation.slices import Parted, Slice, SliceScore, sliced_by, sl
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import NewestScoredRun, RunScorer, SampleMetadata
+from workbench.records import CLUSTER
 from workbench.stats.paired import FEW_CLUSTERS
 
 ON_FALLBACK = ("exclude", "accept")
-CLUSTER = "cluster"
-"""The metadata column that says which samples belong together, where none is named."""
 NO_CLUSTER = "none"
 """In place of a column: the samples are compared as independent ones."""
 
@@ -368,11 +367,13 @@ def _pairs(
 def _of_clusters(cluster: str, sides: Sequence[ModelResult], samples: Samples) -> list[SomeUnclustered]:
     """Return why the samples are not taken as clusters although a column was named, or is there."""
     rows = [row for side in sides for row in samples[side.run_id, side.model] if row.asked]
-    known = sum(row.cluster is not None for row in rows)
+    # a run of before its job named a column has none on record, and the other run says what its samples belong to
+    there = {row.sample_key for row in rows if row.cluster is not None}
+    known = sum(row.sample_key in there for row in rows)
     if known == len(rows) or (not known and cluster in (CLUSTER, NO_CLUSTER)):
         return []
     if not known:
-        raise InputError(Fault("--cluster", f"no sample has a column {cluster!r}"))
+        raise InputError(Fault("--cluster", f"no sample has a column {cluster!r}", "`id` names that of the ids"))
     return [SomeUnclustered(cluster, len(rows) - known, len(rows))]
 
 

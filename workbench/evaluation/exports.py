@@ -42,18 +42,22 @@ _LAST = (
 def table_rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
     """Return the same for people: the sample with the columns of its dataset, the answer, what each scorer says of it and why.
 
-    How it came about is last. A column of the dataset that has one of these names is `metadata.NAME`.
+    How it came about is last. A column of the dataset that has one of these names is `metadata.NAME`. Where ids repeat, a column
+    `id` has them as the dataset does.
     """
     scorers = [scorer.scorer for scorer in reader.all(RunScorer, run_ids=[run_id])]
     own: dict[str, None] = {}
+    repeat = False
     for answer in reader.each(RecordedAnswer, run_id=run_id):
         own |= dict.fromkeys(_metadata(answer))
-    ours = {*_FIRST, *_LAST, "answer", "tool_calls"}
+        repeat |= answer.own_id != answer.sample_id
+    ours = {*_FIRST, *_LAST, "answer", "tool_calls", *(["id"] if repeat else [])}
     named = {name: f"metadata.{name}" if name in ours or "." in name else name for name in own}
     for answer, scores in _scored(reader, run_id):
         whole, metadata = msgspec.structs.asdict(answer), _metadata(answer)
         yield (
             {name: whole[name] for name in _FIRST}
+            | ({"id": answer.own_id} if repeat else {})
             | {title: _cell(metadata.get(name)) for name, title in named.items()}
             | {"answer": answer.answer}
             | {name: value for scorer in scorers for name, value in _said(scorer, scores.get(scorer)).items()}

@@ -59,6 +59,8 @@ class DatasetTable(TomlTable, frozen=True):
     """Which columns hold input, target, choices, id and tools."""
     second_target: str | None = None
     """The column of a second annotator: what it scores as an answer is what people reach."""
+    cluster: str | None = None
+    """The column whose equal values say which samples belong together, such as that of the ids; by default a column `cluster`."""
     reference: dict[str, str] = {}
     """Name -> a column with answers, such as those of the system in use: scored beside the models, without a call."""
     limit: int | str | None = None

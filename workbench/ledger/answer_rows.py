@@ -15,6 +15,8 @@ class RecordedAnswer(QueryRow, frozen=True):
     job: str
     request_key: str
     sample_id: str
+    own_id: str
+    """The sample's id in its dataset, which several may have."""
     sample_key: str
     epoch: int
     requested_model: str

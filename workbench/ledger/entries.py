@@ -120,7 +120,7 @@ class Intent(Entry, frozen=True, tag="intent"):
     """A request is about to be sent; one without an answer may have drawn."""
 
     table = "requests"
-    apart = frozenset({"body", "sample_id", "attempt", "variant"})
+    apart = frozenset({"body", "sample_id", "attempt", "variant", "own_id", "cluster"})
 
     run_id: str
     call_no: int
@@ -138,6 +138,8 @@ class Intent(Entry, frozen=True, tag="intent"):
     attempt: int = 1
     """More than 1 where the run sends the request again."""
     variant: str | None = None
+    own_id: str | None = None
+    cluster: str | None = None
 
 
 class Reuse(Entry, frozen=True, tag="reuse"):
@@ -153,6 +155,8 @@ class Reuse(Entry, frozen=True, tag="reuse"):
     answer_run_id: str
     answer_call_no: int
     variant: str | None = None
+    own_id: str | None = None
+    cluster: str | None = None
 
 
 class CallEntry(msgspec.Struct, frozen=True):
@@ -310,6 +314,8 @@ class SampleUnsent(Entry, frozen=True, tag="unsent"):
     sample_id: str
     sample_key: str
     epoch: int
+    own_id: str | None = None
+    cluster: str | None = None
 
 
 class ReadingTaken(Entry, frozen=True, tag="reading"):

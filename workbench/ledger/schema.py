@@ -21,6 +21,7 @@ VIEW_NAMES = (
     "scale_of",
     "state_of",
     "cap_of",
+    "cluster_of",
     "outcomes",
     "judged_attempts",
     "run_overview",

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from workbench.dataset.samples import ContentHash, IdGlobs, selected_samples
+from workbench.dataset.repeated_ids import RepeatedIds
+from workbench.dataset.samples import ContentHash, IdGlobs, Row, selected_rows
 from workbench.dataset.spool import Spool
 from workbench.errors import Fault, InputError
 from workbench.job.file import BudgetTable
@@ -31,7 +32,7 @@ from workbench.planning.judges import JudgeColumns
 from workbench.planning.models import PlannedModel, reserve_of
 from workbench.planning.order import Expected, longest_first
 from workbench.planning.prompt_checks import PromptChecks
-from workbench.records import ChatRequest, Sample, SampleContent
+from workbench.records import CLUSTER, ChatRequest, Sample, SampleContent
 from workbench.scoring.custom import Custom
 from workbench.scoring.scorers import judges
 
@@ -57,6 +58,9 @@ class _Spooled(msgspec.Struct, frozen=True, array_like=True):
     messages: msgspec.Raw
     tools: tuple[dict[str, Any], ...]
     sample: str
+    number: int
+    """Of the rows with its id."""
+    cluster: str | None
 
 
 class PlannedItem(msgspec.Struct, frozen=True):
@@ -81,7 +85,9 @@ class Plan:
         self.models = models
         self.identity = identity
         self.dataset_hash = ""
-        self.repeated_ids: list[str] = []
+        self.ids = RepeatedIds()
+        self.are_clustered = job.dataset.cluster is not None
+        """Whether it is said which samples belong together."""
         self.mixes_messages = False
         """Whether a sample brings its own messages."""
         self.samples_bring_tools = False
@@ -191,17 +197,20 @@ class Plan:
         variant = self.job.variants[entry % len(self.job.variants)]
         content = request_body(model.id, spooled.messages, self._fields(model, variant, number), spooled.tools)
         body = self._encoder.encode(content)
+        name = self.ids.name(spooled.sample_id, spooled.number)
         request = ChatRequest(
             request_key=self.request_key_of(number),
             body=body,
             model=model.id,
-            sample_id=spooled.sample_id,
+            sample_id=name,
             sample_key=spooled.sample_key,
             epoch=number % epochs + 1,
             occurrence=spooled.occurrences[number // epochs % len(self.models)],
             timeout_s=model.timeout_s,
             max_reply_bytes=model.max_reply_bytes,
             variant=variant.name or None,
+            own_id=spooled.sample_id if name != spooled.sample_id else None,
+            cluster=spooled.cluster,
         )
         return PlannedItem(request, body_key(body), tools_asked(content), spooled.sample)
 
@@ -230,7 +239,7 @@ class Plan:
         }
 
     def sample(self, number: int) -> Sample:
-        """Read one sample back from disk."""
+        """Read one sample back from disk, with the id that it has in the dataset."""
         entry = self._decoder.decode(self._spool[number * len(self.job.variants)])
         return msgspec.json.decode(entry.sample, type=SampleContent).sample(entry.sample_id)
 
@@ -248,22 +257,22 @@ class Plan:
         prompts = prompts_of(self.job)
         named = frozenset[str]().union(*(prompt.named for _, prompt in prompts))
         digest = ContentHash()
-        seen_bodies, seen_ids = dict[int, int](), set[int]()
+        seen_bodies = dict[int, int]()
         first: tuple[Any, Any] | None = None
         first_input: Any = None
         judge_columns = JudgeColumns(self.job)
-        for sample in selected_samples(self.job):
+        for row in selected_rows(self.job, self.ids):
+            sample = row.sample
             digest.add(sample)
             judge_columns.take(sample)
-            if (folded := hash(sample.id)) in seen_ids:
-                self.repeated_ids.append(sample.id)
-            seen_ids.add(folded)
+            self.are_clustered |= CLUSTER in sample.metadata
             self.mixes_messages |= sample.is_chat
             self.samples_bring_tools |= bool(sample.tools)
             for scorer in self.job.scorers:
                 if not judges(scorer, sample):
                     self.unjudged[scorer.named] = self.unjudged.get(scorer.named, 0) + 1
             self.globs.take(sample.id)
+            self.globs.take(row.numbered)
             messages = [prompt.messages(sample) for _, prompt in prompts]
             asked = (messages, sample.tools)
             for sent in messages:
@@ -279,7 +288,7 @@ class Plan:
             self.is_constant &= asked == first
             key = sample_key(sample, named)
             for (variant, _), sent in zip(prompts, messages, strict=True):
-                self._add(sample, sent, variant, key, seen_bodies)
+                self._add(row, sent, variant, key, seen_bodies)
         judge_columns.check()
         self._spool.seal()
         self._check_budget()
@@ -295,8 +304,9 @@ class Plan:
             raise InputError(Fault(self.job.where("budget", "total_tokens"), problem, "raise it, or lower max_tokens"))
 
     def _add(
-        self, sample: Sample, messages: list[dict[str, Any]], variant: Variant, key: str, seen_bodies: dict[int, int]
+        self, row: Row, messages: list[dict[str, Any]], variant: Variant, key: str, seen_bodies: dict[int, int]
     ) -> None:
+        sample = row.sample
         ordered = msgspec.Raw(canonical(messages))
         occurrences = []
         for model in self.models:
@@ -317,6 +327,8 @@ class Plan:
             msgspec.Raw(self._encoder.encode(messages)),
             sample.tools,
             self._encoder.encode(SampleContent.of(sample)).decode(),
+            row.number,
+            row.cluster,
         )
         self._spool.append(self._encoder.encode(spooled))
 

@@ -8,7 +8,7 @@ import msgspec
 
 import workbench.display.commands as commands
 from workbench.dataset.files import expand
-from workbench.dataset.samples import notes_on
+from workbench.dataset.samples import id_column, notes_on
 from workbench.endings import JUDGED_RUN
 from workbench.errors import Fault, InputError
 from workbench.job.file import PromptTable, Worthless
@@ -21,7 +21,6 @@ from workbench.stats.intervals import mean_interval
 from workbench.stats.paired import LEVEL
 from workbench.stats.proportions import interval
 
-_SHOWN_IDS = 5
 _LEAST_TO_THINK = 1024
 """Tokens."""
 _SINGLE_BRACES = re.compile(r"(?<![\\{}^\w])\{ *([A-Za-z_]\w*) *\}(?!\})")
@@ -165,6 +164,12 @@ def prompt_warnings(plan: Plan) -> list[Finding]:
     return found
 
 
+def repeated_ids(plan: Plan) -> list[Finding]:
+    """Return what is said of ids that repeat: a plan and a run that begins say it too."""
+    note = plan.ids.note(id_column(plan.job.dataset.fields), are_clustered=plan.are_clustered)
+    return [] if note is None else [Finding(plan.job.where("dataset"), note)]
+
+
 def _lint_dataset(plan: Plan) -> list[Finding]:
     job = plan.job
     found = [
@@ -172,10 +177,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
         for path in expand(job.dataset_paths, job.where("dataset", "path"))
         for note in notes_on(path, job.dataset.format, job.dataset.delimiter)
     ]
-    if plan.repeated_ids:
-        shown = ", ".join(map(repr, plan.repeated_ids[:_SHOWN_IDS]))
-        more = f" and {len(plan.repeated_ids) - _SHOWN_IDS} more" if len(plan.repeated_ids) > _SHOWN_IDS else ""
-        found.append(Finding("dataset", f"ids used by several samples: {shown}{more}"))
+    found += repeated_ids(plan)
     found += [
         Finding(f"scorers {label!r}", _unjudged(count, plan.samples))
         for label, count in plan.unjudged.items()

@@ -7,7 +7,7 @@ import msgspec
 
 from workbench.planning.estimate import RunEstimate
 from workbench.planning.expand import Plan
-from workbench.planning.lint import Finding
+from workbench.planning.lint import Finding, repeated_ids
 from workbench.planning.references import PlannedReference
 from workbench.scoring.judge import Judge
 
@@ -91,6 +91,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What it draws of the allowance, and leaves of it; None where that was not worked out."""
     findable: tuple[str, ...] = ()
     """How large a drop of a watched score must be to be found within three runs, by model."""
+    notes: tuple[str, ...] = ()
+    """What a run says of its dataset before it begins."""
     references: tuple[PlannedReference, ...] = ()
     """What scores without a model, by scorer."""
     judges: tuple[PlannedJudge, ...] = ()
@@ -139,6 +141,7 @@ def described(plan: Plan, findings: list[Finding], expected: RunEstimate, ledger
         ledger=ledger,
         estimate=expected,
         findings=tuple(findings),
+        notes=tuple(f"{found.where}: {found.text}" for found in repeated_ids(plan)),
         settings=(),
         requests=(),
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from workbench.dataset.filled import Sheet
+from workbench.dataset.samples import id_column
 from workbench.display.text import words
 from workbench.endings import FILLED, FILLED_SHEET, FILLED_TO
 from workbench.errors import Fault, InputError, nearest
@@ -96,6 +97,7 @@ def _optional(given: DatasetTable) -> list[tuple[str, str]]:
     targets = [given.fields.target] if isinstance(given.fields.target, str) else given.fields.target or []
     found = [("dataset.fields.target", name) for name in targets]
     found += [] if given.second_target is None else [("dataset.second_target", given.second_target)]
+    found += [] if given.cluster in (None, id_column(given.fields)) else [("dataset.cluster", given.cluster)]
     return found + [(f"dataset.reference.{key}", name) for key, name in given.reference.items()]
 
 
@@ -116,6 +118,7 @@ def _dataset(given: DatasetTable, sheet: Sheet) -> DatasetTable:
         layout=given.layout or ("plain" if is_told else None),
         fields=msgspec.structs.replace(given.fields, target=target),
         second_target=given.second_target if given.second_target in columns else None,
+        cluster=given.cluster if given.cluster in columns else None,
         reference={key: name for key, name in given.reference.items() if name in columns},
         limit=None,
         sample_ids=[],

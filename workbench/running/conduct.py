@@ -154,6 +154,8 @@ class RunExecution:
                     answer_run_id=answer.run_id,
                     answer_call_no=answer.call_no,
                     variant=item.request.variant,
+                    own_id=item.request.own_id,
+                    cluster=item.request.cluster,
                 )
             )
             if count % _ITEMS_A_FRAME == 0:
@@ -169,9 +171,8 @@ class RunExecution:
             request = item.request
             if self._plan.is_new_sample(number):
                 self._journal.append(SampleSeen(request.sample_key, item.sample))
-            self._journal.append(
-                SampleUnsent(self._started.run_id, request.sample_id, request.sample_key, request.epoch)
-            )
+            identity = request.sample_id, request.sample_key, request.epoch, request.own_id, request.cluster
+            self._journal.append(SampleUnsent(self._started.run_id, *identity))
 
     def _acknowledge_to(self, progress: Progress) -> None:
         loop = asyncio.get_running_loop()

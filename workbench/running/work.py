@@ -231,6 +231,8 @@ class Work:
                 tools=item.tools,
                 attempt=turn.attempt,
                 variant=request.variant,
+                own_id=request.own_id,
+                cluster=request.cluster,
             )
         )
 

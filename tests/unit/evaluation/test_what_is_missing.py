@@ -186,7 +186,7 @@ BODY: dict[str, Any] = {
 OTHERS: dict[str, dict[str, Any]] = {
     "dataset": {
         "path": "other.jsonl", "format": "csv", "delimiter": ";", "layout": "gsm8k", "limit": 5, "sample_ids": ["a*"], "shuffle_seed": 3,
-        "fields": {"input": "q"}, "second_target": "second", "reference": {"old": "before"}, "sheet": "One",
+        "fields": {"input": "q"}, "second_target": "second", "reference": {"old": "before"}, "sheet": "One", "cluster": "id",
     },
     "prompt": {"system": "Think.", "template": "{{ id }}", "messages": [{"role": "user", "content": "x"}]},
     "request": BODY,

@@ -259,7 +259,7 @@ def test_views_work_in_the_file_itself(ledger: Ledger) -> None:
         assert db.execute("SELECT sum(total_tokens) FROM usage_by_day").fetchone() == (20,)
 
 
-MACROS = ("same_name", "reduced", "completions", "scale_of", "state_of", "cap_of", "sample_scores")
+MACROS = ("same_name", "reduced", "completions", "scale_of", "state_of", "cap_of", "cluster_of", "sample_scores")
 
 
 def test_a_query_defines_what_it_names_and_nothing_else(ledger: Ledger, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ INSERT INTO run_items BY NAME
 SELECT item.* EXCLUDE (call_no) FROM (
     SELECT run_id, request_key, any_value(generation) AS generation, any_value(model) AS model,
         any_value(sample_id) AS sample_id, any_value(sample_key) AS sample_key, any_value(epoch) AS epoch,
-        any_value(variant) AS variant,
+        any_value(variant) AS variant, any_value(own_id) AS own_id, any_value(cluster) AS cluster,
         kind = 'reuse' AS reused, max(call_no) AS call_no, coalesce(any_value(answer_run_id), run_id) AS answer_run_id,
         coalesce(any_value(answer_call_no), max(call_no)) AS answer_call_no
     FROM staged WHERE kind IN ('intent', 'reuse') GROUP BY run_id, request_key, kind

@@ -1,6 +1,6 @@
 -- Every request of runs with the answer that the run uses, whoever paid for it.
 -- Parameters: run_id (NULL takes all)
-SELECT item.run_id, run.job, item.request_key, item.sample_id, item.sample_key, item.epoch, item.model AS requested_model,
+SELECT item.run_id, run.job, item.request_key, item.sample_id, item.own_id, item.sample_key, item.epoch, item.model AS requested_model,
     item.variant, item.served_model, item.identity, item.identity_evidence, item.counts, item.outcome, item.accepted,
     item.reused, item.sent_at, item.latency_ms, item.prompt_tokens, item.completion_tokens,
     item.reasoning_tokens, item.total_tokens, item.finish_reason, json_extract_string(sample.sample, '$.input') AS input,

@@ -1,7 +1,7 @@
 -- The newest run of each job beside the one before it, both ended: by model (and variant), the differences by the job's first scorer
 -- (see `sample_scores`) on the samples that both were asked: of those that are known of both, and of all at the lowest and at the
 -- highest that they can be (NULL: no scale says so). Of each, how many samples there are, are better and are worse, the
--- differences' mean and standard deviation, whether all scores are 0 or 1, and the scores by the metadata column `cluster`, where
+-- differences' mean and standard deviation, whether all scores are 0 or 1, and the scores by cluster (see `cluster_of`), where
 -- every sample has it. Samples of which both runs use the same answers are left out: they cannot differ.
 -- Parameters: job (NULL takes all)
 WITH ended AS (
@@ -16,7 +16,7 @@ pair AS (
     WHERE newest.place = 1 AND newest.scorer IS NOT NULL
 ),
 by_sample AS (
-    SELECT sample.*, json_extract_string(content.sample, '/metadata/cluster') AS cluster
+    SELECT sample.* EXCLUDE (cluster), cluster_of('cluster', sample.cluster, sample.own_id, content.sample) AS cluster
     FROM sample_scores((SELECT list(run_id) FROM (SELECT run_id FROM pair UNION SELECT before_run_id FROM pair))) AS sample
     LEFT JOIN samples AS content USING (sample_key)
     WHERE sample.excluded IS NULL

@@ -2,7 +2,7 @@
 -- many samples each has, and the sums of the lowest and the highest that their scores can be.
 -- Parameters: run_id
 WITH score AS (
-    SELECT score.side, score.scorer, score.low, score.high, json_extract_string(sample.sample, '/metadata/cluster') AS cluster
+    SELECT score.side, score.scorer, score.low, score.high, cluster_of('cluster', score.cluster, score.own_id, sample.sample) AS cluster
     FROM sample_scores([$run_id]) AS score LEFT JOIN samples AS sample ON sample.sample_key = score.sample_key
     WHERE score.run_id = $run_id AND score.excluded IS NULL
 ),

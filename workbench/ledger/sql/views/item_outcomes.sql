@@ -1,6 +1,8 @@
 -- One row a run's item, with the attempt that it uses (NULL columns: no attempt ended). reused: an earlier run paid.
 -- sample_key: of the sample that it is scored by; recorded_key: of that which was asked (see `corrected_items`).
 -- side: the model, and its variant where the job has some: what is compared.
+-- sample_id: its name in the run; own_id: its id in the dataset, which several samples may have. cluster: what it belongs to, by
+-- the column that the job names (NULL: it names none).
 CREATE OR REPLACE VIEW item_outcomes AS
 SELECT
     item.run_id,
@@ -9,6 +11,8 @@ SELECT
     item.variant,
     concat_ws(' · ', item.model, item.variant) AS side,
     item.sample_id,
+    coalesce(item.own_id, item.sample_id) AS own_id,
+    item.cluster,
     item.sample_key,
     item.recorded_key,
     item.epoch,

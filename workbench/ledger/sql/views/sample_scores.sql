@@ -5,7 +5,7 @@
 -- scale says so). scale: of value, as [least, most].
 -- not_right_ends: why these are (see `outcomes`; empty: a tool call where a text was asked). Epochs that were never sent are unknown.
 -- asked, answered, scored, not_right, unknown and unread (the scorer could not judge it) count epochs; left_out: scored answers of
--- other models, which do not count. excluded: why the sample is in no mean ('taken out', 'nothing to judge by'; NULL: it is in
+-- other models, which do not count. own_id and cluster: see `item_outcomes`. excluded: why the sample is in no mean ('taken out', 'nothing to judge by'; NULL: it is in
 -- them). answers: in an order of their own, to tell whether two runs use the same.
 -- run_ids is a list: a view over all runs would group the scores of the whole ledger first. fallbacks: `exclude` or `accept`;
 -- empty: as each run's job says.
@@ -26,7 +26,8 @@ scorer AS (
     LEFT JOIN (SELECT scorer, any_value(config) AS config FROM known GROUP BY scorer) AS elsewhere ON elsewhere.scorer = named.scorer
 ),
 item AS (
-    SELECT item.run_id, item.request_key, item.side, item.sample_key, item.sample_id, item.accepted, item.scorable, item.ends,
+    SELECT item.run_id, item.request_key, item.side, item.sample_key, item.sample_id, item.own_id, item.cluster, item.accepted,
+        item.scorable, item.ends,
         item.answer_run_id, item.answer_call_no, run.reduce, run.counted_unknown, item.invalid,
         NOT item.another OR coalesce(nullif(fallbacks, ''), run.on_fallback, 'exclude') = 'accept' AS may_count
     FROM item_identities AS item
@@ -50,7 +51,8 @@ unjudged AS (
     WHERE starts_with(score.said.reason, 'nothing to judge by: ')
 ),
 sample AS (
-    SELECT run_id, side, scorer, sample_key, any_value(sample_id) AS sample_id, any_value(reduce) AS reduce,
+    SELECT run_id, side, scorer, sample_key, any_value(sample_id) AS sample_id, any_value(own_id) AS own_id,
+        any_value(cluster) AS cluster, any_value(reduce) AS reduce,
         -- how many epochs are right has its own ends, whatever the scores are
         CASE WHEN any_value(reduce) IS NULL OR any_value(reduce) IN ('mean', 'mode') THEN any_value(scale)
             ELSE coalesce(any_value(scale), [0.0, 1.0]) END AS scale,
@@ -83,7 +85,7 @@ ended AS (  -- of the scored ones, of the known ones, and of each completion: a 
     ) AS means
     FROM counted
 )
-SELECT run_id, side, scorer, sample_key, sample_id, asked, answered, scored, not_right, not_right_ends, unknown, unread, left_out,
+SELECT run_id, side, scorer, sample_key, sample_id, own_id, cluster, asked, answered, scored, not_right, not_right_ends, unknown, unread, left_out,
     excluded,
     means[1] AS of_scored,
     coalesce(means[2], CASE WHEN list_min(means[3:]) = list_max(means[3:]) THEN list_min(means[3:]) END) AS value,
