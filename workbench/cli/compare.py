@@ -1,10 +1,12 @@
 """`workbench compare`: models of a run, or runs, beside a baseline."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 import msgspec
 
+import workbench.display.commands as commands
 from workbench.allowance.weights import weighing_of
 from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
@@ -42,9 +44,11 @@ from workbench.wording.comparisons import (
 )
 from workbench.wording.factors import cell_text, effect_lines, effect_row, factors_text
 from workbench.wording.references import exceeded_text, floor_text, reference_name
+from workbench.wording.rubrics import first_samples_text, judged_twice_text, verdict_row
 from workbench.wording.scores import interval_text, mean_text, per_right_text, signed
 
 _MOST_LINES = 2  # more differences are a table's
+_VERDICTS = columns("sample_id", "model", "epoch", "verdict_here", "verdict_there")
 
 
 @click.command()
@@ -68,6 +72,7 @@ _MOST_LINES = 2  # more differences are a table's
 @click.option("--on-fallback", type=click.Choice(ON_FALLBACK),
               help="Leave out answers that another model gave, or count them [default: as the first run's job].")  # fmt: skip
 @click.option("--by", metavar="COLUMN", help="Compare within each value of this further column of the dataset as well.")
+@click.option("--verdicts", is_flag=True, help="List the answers that were judged twice, otherwise the second time.")
 @options.reports
 @options.to_send
 @options.no_report
@@ -102,6 +107,7 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
         print_json(as_objects(found) | {"report": None if write is None else str(write())})
         return
     _print_found(found, is_sliced=wanted.by is not None)
+    _print_judged_twice(found, options.words(where), is_listed=given["verdicts"])
     if write is not None:
         say(f"page: {write()}")  # last: a folder that cannot be written costs the page only
 
@@ -124,6 +130,20 @@ def _print_found(found: Comparison, *, is_sliced: bool) -> None:
         say(f"note: {warning}")
 
 
+def _print_judged_twice(found: Comparison, words: Sequence[str], *, is_listed: bool) -> None:
+    """Print what two rubrics say of the same answers: in a sentence each, with the samples where they are to be listed."""
+    for one in found.judged_twice:
+        echo(judged_twice_text(one))
+        if one.otherwise and is_listed:
+            print_table(
+                [verdict_row(answer) for answer in one.otherwise], _VERDICTS, whole=("sample_id",), spare=("epoch",)
+            )
+        elif one.otherwise:
+            runs = [run.run_id for run in found.runs]
+            lists = commands.command("compare", *runs, "--no-report", "--verdicts", *words)
+            echo(f"  {first_samples_text(one)}: {lists}")
+
+
 def as_objects(found: Comparison) -> dict[str, Any]:
     """Return a comparison as plain values."""
     plain: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(found, factors=None))
@@ -137,6 +157,8 @@ def as_objects(found: Comparison) -> dict[str, Any]:
     plain["runs"] = [{"run_id": run.run_id, "job": run.job, "started_at": run.started_at} for run in found.runs]
     for row, difference in zip(plain["differences"], found.differences, strict=True):
         row |= {"says": headline(difference, found)}
+    for row, twice in zip(plain["judged_twice"], found.judged_twice, strict=True):
+        row |= {"says": judged_twice_text(twice)}
     return plain | {
         "references": reference_objects(found.references),
         "factors": None if found.factors is None else _factors_object(found, found.factors),

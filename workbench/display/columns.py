@@ -84,6 +84,8 @@ DECLARED = {
         Column("occasion", "occasion", "text"),
         Column("status", "status", "status"),
         Column("outcome", "outcome", "outcome"),
+        Column("verdict_here", "judged", "text", "The verdict's word, and what it is worth"),
+        Column("verdict_there", "judged otherwise", "text", "By the other rubric, or when it was asked first"),
         Column("changed", "changed", "text", "Since the run before"),
         # when
         Column("day", "day", "moment"),

@@ -18,6 +18,7 @@ from workbench.evaluation.factors import Factors, GridInput, factors_of
 from workbench.evaluation.failures import planned_by_side, sides_asked
 from workbench.evaluation.per_right import AmountsPerRight, Weighing, per_right
 from workbench.evaluation.references import ReferencePoint, references_of
+from workbench.evaluation.rubrics import JudgedTwice, judged_twice
 from workbench.evaluation.run_figures import LAST, find_run
 from workbench.evaluation.sides import (
     Difference,
@@ -77,6 +78,8 @@ class Comparison(msgspec.Struct, frozen=True):
     """What units are called; empty where there are none but tokens."""
     factors: Factors | None = None
     """The grid of a single run that asked several models with several variants."""
+    judged_twice: list[JudgedTwice] = []
+    """What two judges, or two rubrics of one, say of the same answers."""
 
     @property
     def unchanged(self) -> list[Difference]:
@@ -135,6 +138,7 @@ class ComparisonInput(msgspec.Struct, frozen=True):
     per_right: AmountsPerRight
     units_per_right: AmountsPerRight
     unit: str
+    judged_twice: list[JudgedTwice]
 
     @property
     def baselines(self) -> list[str]:
@@ -214,6 +218,8 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
         chosen, runs, sides, there.samples, _metadata(reader, sides, there.samples), unlike, there.are_shares, on_fallback,
         planned, least, standing, references, answers, *per_right(reader, runs, compared, on_fallback, weighing),
         "" if weighing is None else weighing.unit,
+        judged_twice(reader, sorted(settings, key=lambda row: row.scorer != chosen), {side.model for side in sides},
+                     cluster=wanted.cluster, on_fallback=on_fallback),
     )  # fmt: skip
 
 
@@ -242,7 +248,10 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
     """
     run_ids = [run.run_id for run in material.runs]
     order = [baseline, *(run_id for run_id in run_ids if run_id != baseline)] if len(run_ids) > 1 else run_ids
-    pairs, samples = _pairs(material.sides, order, baseline), material.samples
+    samples = material.samples
+    # the one model of a run may have been judged by two rubrics: that is something to compare
+    is_alone = len(run_ids) == 1 and len(material.sides) == 1 and material.judged_twice
+    pairs = [] if is_alone else _pairs(material.sides, order, baseline)
     family = _others(material, pairs)
     found = [
         msgspec.structs.replace(one, lost=lost_samples(one.side, one.baseline, samples))
@@ -256,7 +265,7 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
         material.scorer, material.runs, material.sides, found, material.differing, material.are_shares, material.on_fallback,
         baseline, slices, material.planned, material.min_answered, material.open_alarms, material.references,
         agreement_differences(material.answers, pairs), material.per_right, material.units_per_right, material.unit,
-        _factors(material, baseline),
+        _factors(material, baseline), material.judged_twice,
     )  # fmt: skip
 
 

@@ -140,6 +140,32 @@ class SideSample(QueryRow, frozen=True):
     cluster: str | None
 
 
+class JudgedAnswer(QueryRow, frozen=True):
+    """What a judge said of an answer by one rubric: with the settings of `scorer_config`."""
+
+    query = "verdicts"
+
+    answer_run_id: str
+    answer_call_no: int
+    scorer: str
+    scorer_config: str
+    model: str
+    """With its variant, where the job has some."""
+    sample_id: str
+    sample_key: str
+    cluster: str | None
+    epoch: int
+    judged_at: datetime
+    value: float | None
+    """The newest; None: the judge gave no verdict."""
+    extracted: str | None
+    """The verdict's word."""
+    reason: str
+    first_value: float | None
+    """The oldest, where the judge was asked again by the same rubric."""
+    first_extracted: str | None
+
+
 class ReferenceRow(QueryRow, frozen=True):
     """What one reference point scores on the samples of a run; see `scoring.reference`."""
 

@@ -30,12 +30,15 @@ from workbench.report.drawing import Chart, Colours, drawn
 from workbench.wording.comparisons import prompts_text, side_name, unchanged_text, warnings
 from workbench.wording.factors import cell_mark
 from workbench.wording.references import exceeded_text, floor_text, reference_name
+from workbench.wording.rubrics import judged_twice_text, verdict_row
 from workbench.wording.scores import mean_text, per_right_text
 
 MOST_BASELINES = 6
 """With more sides than this the page has one baseline, the one that was asked for."""
 _MOST_ACROSS = 6
 """With more sides than this, parts of the dataset have a row per side, as no paper is wide enough for a column each."""
+_MOST_VERDICTS = 500
+"""Answers with two verdicts that the page lists of each two rubrics."""
 _NAMED = 3  # runs in the name of the page's file
 _TEXTS: dict[str, Any] = {
     "cell_mark": cell_mark,
@@ -43,6 +46,8 @@ _TEXTS: dict[str, Any] = {
     "mean_text": mean_text,
     "per_right_text": per_right_text,
     "reference_name": reference_name,
+    "judged_twice_text": judged_twice_text,
+    "verdict_row": verdict_row,
 }
 """What the template says of values itself."""
 
@@ -93,6 +98,7 @@ def compare_page(
         "unscored": [_unscored(material.samples[side.run_id, side.model]) for side in found.sides],
         "slices": _by_column(found.slices),
         "most_across": _MOST_ACROSS,
+        "most_verdicts": _MOST_VERDICTS,
         "first": samples.first(chosen) if asked.has_texts else (),
         "has_texts": asked.has_texts,
         "index": packed_json({"texts": texts} | samples.index),

@@ -26,6 +26,7 @@ MADE = {
     "behind", "unscored", "since", "what", "before", "after", "source", "worst", "how_bad",  # of pages' own tables
     "main_effect", "over", "tokens_per_right", "best", "best_model", "worst_model",
     "affordable", "occasions", "each", "needs", "next_at", "read_at", "in_a_row", "failed_trials",
+    "verdict_here", "verdict_there",
 }  # fmt: skip
 """What is made of rows: no query has a column of that name."""
 
