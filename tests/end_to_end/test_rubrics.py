@@ -118,7 +118,7 @@ def test_answers_of_several_models_to_one_sample_are_no_independent_ones(bench: 
     recorded(bench, {"strict": [0.0] * 3 + [1.0] * 9, "lenient": [1.0] * 12}, models=4)
     (said,) = twice(bench)
     assert "By “strict” 12 of 48 answers are judged otherwise" in said
-    assert "t test over 12 clusters" in said
+    assert "t test over 12 samples" in said
     (one,) = twice(bench, "--model", "m0", "--model", "m1")
     assert "By “strict” 6 of 24 answers" in one
 

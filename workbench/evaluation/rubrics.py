@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -56,6 +56,8 @@ class JudgedTwice(msgspec.Struct, frozen=True):
     """The test of whether one of them gives higher scores; None: the same rubric, or nothing is judged by both."""
     adjusted_p: float | None
     """For all pairs of rubrics."""
+    units: Literal["samples", "clusters"] = "samples"
+    """What the test's clusters of answers are."""
 
     @property
     def lower(self) -> int:
@@ -147,6 +149,7 @@ def _beside(one: _Judged, other: _Judged) -> JudgedTwice | None:
         {*values, *values_there} <= {0.0, 1.0},
         paired(values, values_there, clusters) if known else None,
         None,
+        "clusters" if any(row.cluster for row, *_ in known) else "samples",
     )
 
 

@@ -18,7 +18,8 @@ def judged_twice_text(found: JudgedTwice) -> str:
     if found.other is None:
         return f"{text}."
     if number:
-        test = f" ({found.found.method}, p = {significant(found.adjusted_p)})" if found.found is not None else ""
+        method = "" if found.found is None else found.found.method.replace("clusters", found.units)
+        test = f" ({method}, p = {significant(found.adjusted_p)})" if method else ""
         shown = (
             "neither is shown to be stricter"
             if found.stricter is None
