@@ -60,7 +60,7 @@ def test_a_request_that_waits_beyond_its_deadline_ends_then(oddly: Workbench, od
     oddly.write("job.toml", text)
     begin = time.monotonic()
     result = run(oddly, code=3)
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 60, "the minute was not waited for"
     assert odd.requests == ["empty", "minute"]
     assert (result["failed"], result["pending"]) == (2, 0)
     assert result["reason"] == "1 request not retried within run.request_deadline_s"
