@@ -54,7 +54,7 @@ class IdGlobs:
 
 
 class Row(NamedTuple):
-    """A sample, and what of its row is no part of it."""
+    """A sample, and what its row says beside it."""
 
     sample: Sample
     number: int
@@ -87,7 +87,7 @@ def selected_samples(job: Job) -> Iterator[Sample]:
 
 
 def selected_rows(job: Job, ids: RepeatedIds) -> Iterator[Row]:
-    """Return the same with what of their rows is no part of them.
+    """Return the same with what their rows say beside them.
 
     Args:
         ids: Told of every row that is read, also of those that are not taken.
