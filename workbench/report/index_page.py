@@ -117,7 +117,7 @@ def _sparks(scores: Sequence[ModelMean], colours: Colours) -> dict[str, list[dic
 
 
 def _charts(found: Result[ModelMean], zone: str) -> list[Chart]:
-    """Mean score by job over time, by the clock of a zone."""
+    """Mean score by job over time, in the times of a zone."""
     means = run_means(found.rows)
     points = [
         {

@@ -75,12 +75,7 @@ def run_page(
     )
     course, flights = _course(reader, figures)
     suspects = reader.all(SuspectSample, run_id=run_id, scorer=figures.standing.scorer or "") if asked.has_texts else []
-    stored = {
-        "invalid": reader.all(TakenOut, run_id=run_id),
-        "gates": reader.all(RunGate, run_id=run_id),
-        "alarms": open_of(asked.watched(figures.provenance.job)),
-        "accepting": commands.accept_changes(figures.provenance.job, asked.ledger),
-    }
+    decided = _decided(asked, figures.provenance)
     sides = result(reader, SideFigures, run_ids=[run_id], on_fallback=None)
 
     def write() -> Path:
@@ -92,7 +87,7 @@ def run_page(
             "charts": [*run_charts(figures, asked.colours), *course_charts(figures, course, flights, asked.colours)],
             "rows": rows,
             "sides": sides,
-            **stored,
+            **decided,
             "suspects": suspects,
             "corrected": figures.corrected,
             "by_model": {row.model: row for row in sides.rows},
@@ -105,6 +100,17 @@ def run_page(
         return path
 
     return figures.provenance.job, write
+
+
+def _decided(asked: PageContext, run: Provenance) -> dict[str, Any]:
+    """Return what was decided of a run, and of its job."""
+    reader = asked.reader.about(run.run_id)
+    return {
+        "invalid": reader.all(TakenOut, run_id=run.run_id),
+        "gates": reader.all(RunGate, run_id=run.run_id),
+        "alarms": open_of(asked.watched(run.job)),
+        "accepting": commands.accept_changes(run.job, asked.ledger),
+    }
 
 
 def _comparison(folder: Path, run_id: str) -> str:

@@ -138,7 +138,7 @@
     return [sign + flag, kind, value + read];
   }
 
-  // Repeats of a sample as one: how many of all were right, and what became of those that were not judged.
+  // Repeats of a sample as one: how many of all were right, and how those ended that were not judged.
   function folded(of, repeats) {
     const marks = [...of.map((line) => line.mark), ...Array(repeats - of.length).fill("unsent")];
     const number = (mark) => marks.filter((one) => one === mark).length;
