@@ -1,8 +1,10 @@
 """What a comparison's page says differently of each baseline, as texts by their places in the page."""
 
 import workbench.display.text as people
+from workbench.evaluation.choices import choice_of
 from workbench.evaluation.comparison import Comparison, is_baseline
 from workbench.evaluation.sides import Difference, ModelResult
+from workbench.wording.choices import choice_text
 from workbench.wording.comparisons import agreement_lines, headline, shown_text, side_name
 from workbench.wording.factors import effect_row, factors_text
 from workbench.wording.scores import interval_text, signed
@@ -14,15 +16,18 @@ def texts_by_place(found: Comparison) -> dict[str, str]:
     """Return every text that depends on the baseline.
 
     Returns:
-        Place -> text, safe to show: `line0` and on, the first differences in words; `more`, how many there are beyond; and of
-        side 0 and on `value0`, `interval0`, `shown0`, `counts0`, `shared0`, and of slice 0 and on `slice0.value0`
-        and `slice0.shown0`; `agreement0` and on, how far sides agree with the targets beyond chance; `factors`, the main effects
-        in words, and of each `effect0.main_effect`, `effect0.over`, `effect0.difference` and `effect0.verdict`.
+        Place -> text, safe to show: `line0` and on, the first differences in words; `more`, how many there are beyond;
+        `choice`, what there is to choose from; and of side 0 and on `value0`, `interval0`, `shown0`, `counts0`, `shared0`,
+        and of slice 0 and on `slice0.value0` and `slice0.shown0`; `agreement0` and on, how far sides agree with the targets
+        beyond chance; `factors`, the main effects in words, and of each `effect0.main_effect`, `effect0.over`,
+        `effect0.difference` and `effect0.verdict`.
     """
     texts = {f"line{place}": "" for place in range(MOST_LINES)}
     shown = sorted(found.changed, key=lambda one: one.verdict not in ("better", "worse"))
     texts |= {f"line{place}": headline(one, found) for place, one in enumerate(shown[:MOST_LINES])}
     beyond = len(shown) - MOST_LINES
+    choice = choice_of(found)
+    texts["choice"] = "" if choice is None else choice_text(choice, found)
     texts["factors"] = factors_text(found)
     texts |= _of_effects(found)
     texts["more"] = f"{people.plural(beyond, 'more difference')} in the table below." if beyond > 0 else ""

@@ -40,8 +40,12 @@ def shown_text(difference: Difference, *, are_shares: bool) -> str:
                 return f"no difference shown ({counts}){_beside_unknown(difference)}"
             reach = size(difference.detectable, are_shares=are_shares)
             return f"no difference shown ({counts}, could have shown ±{reach}){_beside_unknown(difference)}"
+        case _ if not difference.asked:
+            return "not comparable: no sample in common"
+        case _ if not difference.shared:
+            return f"not comparable: of {plural(difference.asked, 'sample')} in common none has a result of both"
         case _:
-            return "not comparable"
+            return f"not comparable: no test can be made of {plural(difference.shared, 'sample')}"
 
 
 def _shown(difference: Difference) -> str:

@@ -1,0 +1,64 @@
+"""What a comparison leaves to choose from: quality by its tests, beside what the models cost."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from workbench.evaluation.comparison import Comparison
+from workbench.evaluation.sides import Difference, ModelResult
+
+_NOT_WORSE = ("better", "none shown", "too few")
+"""What a test did not show to be worse; `open` is left out, as the unknown samples could show it."""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A baseline and the models of its run that are not shown to be worse."""
+
+    baseline: ModelResult
+    better: Difference | None
+    """The one that is shown to be better by the most; None where none is."""
+    cheapest: ModelResult
+    """Of the baseline and those that are not shown to be worse."""
+    alternatives: int
+    """How many those are beside the baseline."""
+    of_units: bool
+    """Whether costs are units of the allowance for a right answer; otherwise completion tokens an answer."""
+    costs: dict[str, float]
+    """By model."""
+
+
+def choice_of(found: Comparison) -> Choice | None:
+    """Return what there is to choose from; None where several runs are compared, or costs are not known."""
+    if len(found.runs) != 1 or not found.differences:
+        return None
+    baseline = found.differences[0].baseline
+    others = [one for one in found.differences if one.verdict in _NOT_WORSE and found.is_ranked(one.side)]
+    candidates = [baseline, *(one.side for one in others)]
+    of_units = bool(found.unit) and all(_units(side, found) is not None for side in candidates)
+    costs = _costs(candidates, found, of_units=of_units)
+    if len(costs) < len(candidates):
+        return None
+    better = [one for one in others if one.verdict == "better" and one.found is not None]
+    return Choice(
+        baseline,
+        max(better, key=_by_how_much, default=None),
+        min(candidates, key=lambda side: costs[side.model]),
+        len(others),
+        of_units,
+        costs,
+    )
+
+
+def _by_how_much(one: Difference) -> float:
+    return 0.0 if one.found is None else one.found.difference
+
+
+def _units(side: ModelResult, found: Comparison) -> float | None:
+    one = found.units_per_right.get((side.run_id, side.model))
+    return None if one is None or one.high is None or not one.amount else one.amount
+
+
+def _costs(sides: Sequence[ModelResult], found: Comparison, *, of_units: bool) -> dict[str, float]:
+    """Return what each model costs, of those of which that is known."""
+    known = {side.model: _units(side, found) if of_units else side.completion_tokens for side in sides}
+    return {model: cost for model, cost in known.items() if cost}
