@@ -39,8 +39,7 @@ def test_better_is_said_by_the_test_alone_and_with_its_price(bench: Workbench) -
         "Every other model is shown to be worse than large, or too little is known of it to say."
     )
     assert said(bench, "--baseline", "other").endswith(
-        "Of other and the 2 models not shown to be worse, mini takes the fewest tokens an answer: "
-        "0.333 times as many."
+        "Of other and the 2 models not shown to be worse, mini takes the fewest tokens an answer: 0.333 times as many."
     )
 
 

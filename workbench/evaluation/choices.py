@@ -11,7 +11,7 @@ _NOT_WORSE = ("better", "none shown", "too few")
 """What a test did not show to be worse; `open` is left out, as the unknown samples could show it."""
 
 
-class Choice(msgspec.Struct, frozen=True):
+class CheapestChoice(msgspec.Struct, frozen=True):
     """A baseline and the models of its run that are not shown to be worse."""
 
     baseline: ModelResult
@@ -27,7 +27,7 @@ class Choice(msgspec.Struct, frozen=True):
     """By model."""
 
 
-def choice_of(found: Comparison) -> Choice | None:
+def choice_of(found: Comparison) -> CheapestChoice | None:
     """Return what there is to choose from; None where several runs are compared, or costs are not known."""
     if len(found.runs) != 1 or not found.differences:
         return None
@@ -39,7 +39,7 @@ def choice_of(found: Comparison) -> Choice | None:
     if len(costs) < len(candidates):
         return None
     better = [one for one in others if one.verdict == "better" and one.found is not None]
-    return Choice(
+    return CheapestChoice(
         baseline,
         max(better, key=_by_how_much, default=None),
         min(candidates, key=lambda side: costs[side.model]),

@@ -49,7 +49,7 @@ def clock_axis(zone: str, *, domain: Sequence[str] | None = None, **options: Any
 
 
 def on_clock(at: datetime, zone: str) -> str:
-    """Return a time as a zone's clock shows it, marked as UTC: the charts' program knows no other zone but its reader's."""
+    """Return a time for an axis: what clocks in a zone show, drawn as UTC: the program knows only that zone and its reader's."""
     return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M:%SZ}"
 
 

@@ -75,19 +75,16 @@ def run_page(
     )
     course, flights = _course(reader, figures)
     suspects = reader.all(SuspectSample, run_id=run_id, scorer=figures.standing.scorer or "") if asked.has_texts else []
-    decided = _decided(asked, figures.provenance)
+    stored = _stored(figures, asked)
     sides = result(reader, SideFigures, run_ids=[run_id], on_fallback=None)
 
     def write() -> Path:
-        content = _content(figures, asked)
-        content |= {
-            "files": model_files(run_id, model_data(run_id, figures.standing, rows, content["others"])),
-            "comparison": "" if asked.is_single else _comparison(folder, run_id),
-            "has_routes": any(page.name == "routes" for page in asked.linked(pages)),
+        content = _content(figures, asked) | {
             "charts": [*run_charts(figures, asked.colours), *course_charts(figures, course, flights, asked.colours)],
             "rows": rows,
             "sides": sides,
-            **decided,
+            **stored,
+            **_further(figures, rows, asked, pages),
             "suspects": suspects,
             "corrected": figures.corrected,
             "by_model": {row.model: row for row in sides.rows},
@@ -102,8 +99,9 @@ def run_page(
     return figures.provenance.job, write
 
 
-def _decided(asked: PageContext, run: Provenance) -> dict[str, Any]:
-    """Return what was decided of a run, and of its job."""
+def _stored(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
+    """Return what is on record beside the answers: samples taken out, gates, and what is open of the job."""
+    run = figures.provenance
     reader = asked.reader.about(run.run_id)
     return {
         "invalid": reader.all(TakenOut, run_id=run.run_id),
@@ -111,6 +109,27 @@ def _decided(asked: PageContext, run: Provenance) -> dict[str, Any]:
         "alarms": open_of(asked.watched(run.job)),
         "accepting": commands.accept_changes(run.job, asked.ledger),
     }
+
+
+def _further(
+    figures: RunFigures, rows: Sequence[dict[str, Any]], asked: PageContext, pages: Sequence[Page]
+) -> dict[str, Any]:
+    """Return where the page leads, and what its table of models is beside its rows."""
+    run, sent = figures.provenance, sum(row.items for row in figures.items)
+    data = model_data(run.run_id, figures.standing, rows, _other_scorers(figures))
+    return {
+        "files": model_files(run.run_id, data),
+        "comparison": "" if asked.is_single else _comparison(asked.folder, run.run_id),
+        "has_routes": any(page.name == "routes" for page in asked.linked(pages)),
+        "same_samples": same_samples_text(
+            figures.standing, are_all_sent=sent == run.planned, repeats=run.reduce is not None
+        ),
+    }
+
+
+def _other_scorers(figures: RunFigures) -> list[str]:
+    """Return the scorers after the first that scored anything."""
+    return list(dict.fromkeys(row.scorer for row, _ in figures.scores if row.scored))[1:]
 
 
 def _comparison(folder: Path, run_id: str) -> str:
@@ -144,11 +163,6 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "refused": sum(row.refused for row in by_model),
         "standing": figures.standing,
         "mean_text": mean_text,
-        "same_samples": same_samples_text(
-            figures.standing,
-            are_all_sent=sum(row.items for row in by_model) == run.planned,
-            repeats=run.reduce is not None,
-        ),
         "score_note": SCORE_NOTE,
         "references": [one for one in figures.standing.references if one.scorer == figures.standing.scorer],
         "reference_name": reference_name,
@@ -157,7 +171,7 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "most_class_tables": _MOST_CLASS_TABLES,
         "all_classes": commands.on_ledger(asked.ledger, "show", run.run_id, "--agreement"),
         "exceeded_text": exceeded_text,
-        "others": list(dict.fromkeys(row.scorer for row, _ in figures.scores if row.scored))[1:],
+        "others": _other_scorers(figures),
         "asked": {row.model: msgspec.structs.asdict(row) for row in by_model},
         "status_now": status_now(run.run_id, run.status, asked.as_of.ongoing),
         "verdict": run_verdict(figures),

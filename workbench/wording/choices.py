@@ -1,7 +1,7 @@
 """What a comparison leaves to choose from, in words: better only by its test, and what that costs."""
 
 from workbench.display.text import plural, significant
-from workbench.evaluation.choices import Choice
+from workbench.evaluation.choices import CheapestChoice
 from workbench.evaluation.comparison import Comparison
 from workbench.evaluation.sides import ModelResult
 from workbench.wording.scores import size
@@ -9,19 +9,19 @@ from workbench.wording.scores import size
 _SAME = 0.005
 
 
-def choice_text(one: Choice, found: Comparison) -> str:
+def choice_text(one: CheapestChoice, found: Comparison) -> str:
     """Return which model is shown to be better and at what cost, and which of the others is the cheapest."""
     return " ".join(filter(None, (_better(one, found), _cheapest(one, found))))
 
 
-def _better(one: Choice, found: Comparison) -> str:
+def _better(one: CheapestChoice, found: Comparison) -> str:
     if one.better is None or one.better.found is None:
         return ""
     name, points = one.better.side.model, size(one.better.found.difference, are_shares=found.are_shares)
     return f"{name} is better than {one.baseline.model} by {points} and takes {_ratio(one, one.better.side)} {_what(one, found)}."
 
 
-def _cheapest(one: Choice, found: Comparison) -> str:
+def _cheapest(one: CheapestChoice, found: Comparison) -> str:
     base = one.baseline.model
     if not one.alternatives:
         return f"Every other model is shown to be worse than {base}, or too little is known of it to say."
@@ -31,12 +31,12 @@ def _cheapest(one: Choice, found: Comparison) -> str:
     return f"{among}, {one.cheapest.model} takes the fewest {_what(one, found)}: {_ratio(one, one.cheapest)}."
 
 
-def _ratio(one: Choice, side: ModelResult) -> str:
+def _ratio(one: CheapestChoice, side: ModelResult) -> str:
     ratio = one.costs[side.model] / one.costs[one.baseline.model]
     if abs(ratio - 1) < _SAME:
         return "as many"
     return f"{significant(ratio)} times as many"
 
 
-def _what(one: Choice, found: Comparison) -> str:
+def _what(one: CheapestChoice, found: Comparison) -> str:
     return f"{found.unit} a right answer" if one.of_units else "tokens an answer"
