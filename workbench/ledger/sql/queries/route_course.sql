@@ -1,13 +1,13 @@
 -- Calls, failures, answers of other models, missing usage and latency in ms of every requested model by span of time; latency
 -- is of answers. Cancelled calls are left out.
 -- Parameters: span (day | hour | minute)
+WITH other AS (SELECT run_id, model, served_model FROM served_identities WHERE identity IN ('fallback', 'suspected'))
 SELECT attempt.model, date_trunc($span, sent_at) AS from_at, count(*) AS calls, count(*) FILTER (NOT accepted) AS not_accepted,
-    count(*) FILTER (drew = 'yes') AS answers, count(*) FILTER (drew = 'yes' AND who.identity IN ('fallback', 'suspected')) AS fallbacks,
+    count(*) FILTER (drew = 'yes') AS answers, count(*) FILTER (drew = 'yes' AND other.run_id IS NOT NULL) AS fallbacks,
     count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
     quantile_cont(latency_ms, 0.5) FILTER (drew = 'yes') AS p50_ms,
     quantile_cont(latency_ms, 0.9) FILTER (drew = 'yes') AS p90_ms
 FROM (SELECT * FROM judged_attempts WHERE concluded) AS attempt
-LEFT JOIN served_identities AS who
-    ON who.run_id = attempt.run_id AND who.model = attempt.model
-    AND who.served_model IS NOT DISTINCT FROM attempt.served_model
+LEFT JOIN other
+    ON other.run_id = attempt.run_id AND other.model = attempt.model AND other.served_model = attempt.served_model
 GROUP BY attempt.model, from_at ORDER BY attempt.model, from_at;

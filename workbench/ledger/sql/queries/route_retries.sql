@@ -10,15 +10,15 @@ WITH assumed AS (
 usual AS (
     SELECT model, quantile_cont(latency_ms, 0.5) FILTER (drew = 'yes') AS p50_ms,
         quantile_cont(latency_ms, 0.5) FILTER (resembles = 'down') / $tries::DOUBLE AS failed_try_ms,
-        count(*) FILTER (resembles = 'down') AS failures
+        count(*) FILTER (resembles = 'down') AS failures, count(*) FILTER (drew = 'yes') AS answers
     FROM judged_attempts GROUP BY model
 ),
 known AS (
-    SELECT model, p50_ms, failures,
+    SELECT model, p50_ms, failures, answers,
         CASE WHEN failures >= $least_failures AND failed_try_ms >= $times::DOUBLE * p50_ms THEN failed_try_ms END AS try_ms
     FROM usual
 )
-SELECT attempt.model, count(*) AS answers, any_value(known.failures) AS failures, any_value(known.p50_ms) AS p50_ms,
+SELECT attempt.model, any_value(known.answers) AS answers, any_value(known.failures) AS failures, any_value(known.p50_ms) AS p50_ms,
     any_value(known.try_ms) AS try_ms, min(assumed.limit_ms) FILTER (attempt.latency_ms > assumed.limit_ms) AS limit_ms,
     max(attempt.latency_ms) FILTER (attempt.latency_ms > assumed.limit_ms) AS longest_ms,
     count(*) FILTER (attempt.latency_ms > assumed.limit_ms) AS beyond_limit,
@@ -30,5 +30,5 @@ SELECT attempt.model, count(*) AS answers, any_value(known.failures) AS failures
 FROM judged_attempts AS attempt
 JOIN known USING (model)
 LEFT JOIN assumed ON assumed.run_id = attempt.run_id AND assumed.model = attempt.model
-WHERE attempt.drew = 'yes'
+WHERE attempt.drew = 'yes' AND (known.try_ms IS NOT NULL OR attempt.latency_ms > (SELECT min(limit_ms) FROM assumed))
 GROUP BY attempt.model HAVING beyond_limit + near_failures > 0 ORDER BY attempt.model;

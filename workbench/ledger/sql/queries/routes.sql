@@ -13,25 +13,21 @@ WITH own AS (
         count(DISTINCT served_model) AS served_names, min(sent_at) AS first_at, max(sent_at) AS last_at
     FROM judged_attempts GROUP BY model
 ),
+called AS (SELECT run_id, call_no, count(*) AS calls FROM tool_calls GROUP BY run_id, call_no),
+with_tools AS (SELECT run_id, call_no, tools FROM requests WHERE tools IS NOT NULL),
 tools AS (
-    SELECT request.model, count(*) FILTER (request.tools IS NOT NULL) AS offered,
-        count(*) FILTER (request.tools = 'forced') AS forced,
-        count(*) FILTER (request.tools IS NOT NULL AND called.call_no IS NOT NULL) AS called,
-        count(*) FILTER (request.tools = 'forced' AND called.call_no IS NOT NULL) AS forced_and_called,
-        sum(called.calls)::BIGINT AS tool_calls
-    FROM requests AS request
-    JOIN judged_attempts AS attempt USING (run_id, call_no)
-    LEFT JOIN (SELECT run_id, call_no, count(*) AS calls FROM tool_calls GROUP BY run_id, call_no) AS called
-        USING (run_id, call_no)
-    WHERE attempt.drew = 'yes' AND request.run_id NOT IN (SELECT run_id FROM probe_runs)
-    GROUP BY request.model
+    SELECT attempt.model, count(tools) AS offered, count(*) FILTER (tools = 'forced') AS forced,
+        count(*) FILTER (tools IS NOT NULL AND calls IS NOT NULL) AS called,
+        count(*) FILTER (tools = 'forced' AND calls IS NOT NULL) AS forced_and_called, sum(calls)::BIGINT AS tool_calls
+    FROM (SELECT * FROM with_tools FULL JOIN called USING (run_id, call_no)) JOIN judged_attempts AS attempt USING (run_id, call_no)
+    WHERE attempt.drew = 'yes' AND attempt.run_id NOT IN (SELECT run_id FROM probe_runs)
+    GROUP BY attempt.model
 ),
 substituted AS (
     SELECT attempt.model, count(*) AS answers FROM judged_attempts AS attempt
-    JOIN served_identities AS who
-        ON who.run_id = attempt.run_id AND who.model = attempt.model
-        AND who.served_model IS NOT DISTINCT FROM attempt.served_model
-    WHERE attempt.drew = 'yes' AND who.identity IN ('fallback', 'suspected') GROUP BY attempt.model
+    JOIN (SELECT * FROM served_identities WHERE identity IN ('fallback', 'suspected')) AS who
+        ON who.run_id = attempt.run_id AND who.model = attempt.model AND who.served_model = attempt.served_model
+    WHERE attempt.drew = 'yes' GROUP BY attempt.model
 ),
 listed AS (
     SELECT model, arg_max(owned_by, recorded_at) AS owned_by, max(recorded_at) AS listed_at FROM models_seen GROUP BY model
