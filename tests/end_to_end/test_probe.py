@@ -79,7 +79,7 @@ def test_a_probe_finds_every_planted_fact_and_then_exactly_what_changed(tmp_path
     assert "What changed" in page.text
     shown = Workbench(tmp_path, None)("routes")
     assert "1 dead, 2 substituted" in shown.stdout
-    assert "asked prose, answered by thinker" in shown.stderr
+    assert "fallback: prose: 9 of its 12 answers are of thinker (" in shown.stderr
     assert "no tool call" not in shown.stderr, "a probe forces calls where no job wants any"
 
 
@@ -170,7 +170,8 @@ def test_two_months_of_aliases_outages_and_a_new_name(bench: Workbench) -> None:
         ("moved", "moved-1", "moved-2", day_of(40))
     ]
     alarmed = {(one["model"], one["kind"]) for one in found["attention"]}
-    assert alarmed == {("gone", "fallback"), ("moved", "new name")}
+    assert alarmed == {("moved", "new name")}, "of the last 7 days"
+    assert [(one["model"], one["answers"]) for one in found["earlier"]] == [("gone", 8), ("gone", 4), ("gone", 12)]
     assert [row["served_model"] for row in found["unconfirmed"]] == ["moved-1", "moved-2"]
 
 

@@ -18,8 +18,9 @@ from workbench.ledger.queries import reading
 from workbench.ledger.route_rows import RouteName, RouteTotals
 from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.routes.confirming import confirm_name
+from workbench.routes.names import Episode
 from workbench.routes.overview import AccountRoute, AccountRoutes, overview
-from workbench.wording.routes import attention_text, late_text, routes_verdict
+from workbench.wording.routes import attention_text, earlier_text, identity_text, late_text, routes_verdict
 
 _COLUMNS = columns(
     column("model", "route"), "usual_name", "substituted_share", "accepted_share", "calls", "p50_ms", "p90_ms", "usage_share",
@@ -42,7 +43,7 @@ def status(as_json: bool, **given: Any) -> None:
     with reading(ledger) as reader:
         found = overview(reader, ledger.zone, reader.only(LedgerPeriod))
     if as_json:
-        print_json(_as_object(found))
+        print_json(_as_object(found, ledger.zone))
         return
     echo(routes_verdict(found))
     if found.routes:
@@ -83,11 +84,8 @@ def _print_more(found: AccountRoutes) -> None:
         say(f"{item.kind}: {item.model}: {attention_text(item)}")
     if len(found.attention) > _MOST_SHOWN:
         say(f"and {plural(len(found.attention) - _MOST_SHOWN, 'other')}; `{commands.ROUTES_IN_FULL}` has all")
-    for one in found.episodes[:_MOST_SHOWN]:
-        say(
-            f"asked {one.model}, answered by {one.served_model}: {plural(one.answers, 'answer')}, "
-            f"{one.first_at:%Y-%m-%d} to {one.last_at:%Y-%m-%d}"
-        )
+    for one in found.earlier[:_MOST_SHOWN]:
+        say(f"earlier: {one.model}: {earlier_text(one)}" + (f", {_runs(one)}" if isinstance(one, Episode) else ""))
     for change in found.probed.changes[:_MOST_SHOWN]:
         say(f"changed on {change.since:%Y-%m-%d}: {change.model}: {change}")
     for late in found.late[:_MOST_SHOWN]:
@@ -101,6 +99,10 @@ def _print_more(found: AccountRoutes) -> None:
         )
 
 
+def _runs(one: Episode) -> str:
+    return f"{'run' if len(one.run_ids) == 1 else 'runs'} {', '.join(one.run_ids)}"
+
+
 def _row(known: AccountRoute) -> dict[str, Any]:
     """Return a route as the terminal has it."""
     row = known.as_row()
@@ -109,12 +111,19 @@ def _row(known: AccountRoute) -> dict[str, Any]:
     return row | {"substituted_share": known.totals.substituted_share or None}
 
 
-def _as_object(found: AccountRoutes) -> dict[str, Any]:
+def _as_object(found: AccountRoutes, zone: str) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.structs.asdict(found)
     for name in ("matrix", "course", "episodes", "names", "worst", "unconfirmed"):  # dictionaries, whose times say UTC
         plain[name] = [msgspec.structs.asdict(one) for one in plain[name]]
     plain["routes"] = [one.as_row() for one in found.routes]
+    plain["recent"] = None if found.recent is None else msgspec.structs.asdict(found.recent)
+    plain["strips"] = {
+        strip.model: [msgspec.structs.asdict(one) | {"state": one.state} for one in strip.days]
+        for strip in found.strips
+    }
     plain |= {
+        "earlier": [msgspec.structs.asdict(one) | {"says": earlier_text(one)} for one in found.earlier],
+        "identities": {one.model: identity_text(one, zone) for one in found.identities},
         "late": [msgspec.structs.asdict(one.row) | {"says": late_text(one)} for one in found.late],
         "verdict": routes_verdict(found),
     }

@@ -79,12 +79,13 @@ class RouteName(QueryRow, frozen=True):
 
 
 class RouteSubstitute(QueryRow, frozen=True):
-    """Answers of another model than the one that was asked on one day, with some of the runs that got them."""
+    """Answers of another model than the one that was asked on one day, with the newest runs that got them, the newest first."""
 
     query = "route_substitutes"
 
     model: str
     served_model: str
+    identity: str
     evidence: str
     day: date
     answers: int
@@ -93,24 +94,49 @@ class RouteSubstitute(QueryRow, frozen=True):
     run_ids: list[str]
 
 
+class RouteDay(QueryRow, frozen=True):
+    """How a requested model's calls of one day ended."""
+
+    query = "route_days"
+
+    model: str
+    day: date
+    calls: int
+    not_accepted: int
+    answers: int
+    accepted_again: date | None
+    """The next day on which one was accepted."""
+
+
 class RouteRecent(QueryRow, frozen=True):
-    """How a requested model's newest calls ended, and how long its answers take now, beside before."""
+    """How a requested model's newest calls since a moment ended, and how long its answers take since then, beside before."""
 
     query = "route_recent"
 
     model: str
+    last_at: datetime
+    """Of its newest call, also where that is from before."""
     newest_calls: int
     newest_failed: int
     newest_failure: str | None
+    failed_first_at: datetime | None
+    failed_last_at: datetime | None
     now_answers: int
-    """In the seven days up to the ledger's newest call."""
-    earlier_answers: int
     now_p50_ms: float | None
+    now_first_at: datetime | None
+    now_last_at: datetime | None
+    earlier_answers: int
     earlier_p50_ms: float | None
     earlier_from: datetime | None
     earlier_until: datetime | None
-    newest_at: datetime
-    """The ledger's newest call."""
+    calls_without_usage: int
+    without_first_at: datetime | None
+    without_last_at: datetime | None
+    tools_forced: int
+    forced_and_called: int
+    prose_first_at: datetime | None
+    """Of the answers without the tool call that was forced."""
+    prose_last_at: datetime | None
 
 
 class RouteRetries(QueryRow, frozen=True):

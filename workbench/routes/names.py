@@ -7,8 +7,8 @@ import msgspec
 
 from workbench.evaluation.attention import ANOTHER
 from workbench.ledger.route_rows import RouteName, RouteSubstitute
+from workbench.routes.answered import MOST_RUNS
 
-_MOST_RUNS = 3
 _LEAST_BEFORE = 10
 """Answers under other names; several names from the start on are servers that share the work."""
 NOT_CONFIRMED = "not the confirmed name"
@@ -24,8 +24,10 @@ class Episode(msgspec.Struct, frozen=True):
     answers: int
     first_at: datetime
     last_at: datetime
+    first_day: date
+    last_day: date
     run_ids: tuple[str, ...]
-    """Some of the runs that got them."""
+    """The newest runs that got them, the newest first."""
 
 
 class NewName(msgspec.Struct, frozen=True):
@@ -35,6 +37,7 @@ class NewName(msgspec.Struct, frozen=True):
     before: str
     served_model: str
     at: datetime
+    last_at: datetime
     answers: int
     is_newest: bool
     """Whether the route's newest answer of its own carries it."""
@@ -47,26 +50,30 @@ def episodes(rows: Sequence[RouteSubstitute]) -> list[Episode]:
         rows: By model, served model and day.
     """
     found: list[Episode] = []
-    last: tuple[Episode, date] | None = None
+    last: Episode | None = None
     for row in rows:
         one = Episode(
-            row.model, row.served_model, row.evidence, row.answers, row.first_at, row.last_at,
+            row.model, row.served_model, row.evidence, row.answers, row.first_at, row.last_at, row.day, row.day,
             tuple(row.run_ids),
         )  # fmt: skip
-        if last is not None and _goes_on(*last, one, row.day):
+        if last is not None and _goes_on(last, one):
             before = found.pop()
-            runs = tuple(dict.fromkeys((*before.run_ids, *one.run_ids)))[:_MOST_RUNS]
+            runs = tuple(dict.fromkeys((*one.run_ids, *before.run_ids)))[:MOST_RUNS]
             one = msgspec.structs.replace(
-                one, answers=before.answers + one.answers, first_at=before.first_at, run_ids=runs
+                one,
+                answers=before.answers + one.answers,
+                first_at=before.first_at,
+                first_day=before.first_day,
+                run_ids=runs,
             )
         found.append(one)
-        last = one, row.day
+        last = one
     return sorted(found, key=lambda episode: episode.last_at, reverse=True)
 
 
-def _goes_on(last: Episode, day: date, one: Episode, its_day: date) -> bool:
+def _goes_on(last: Episode, one: Episode) -> bool:
     same = (last.model, last.served_model) == (one.model, one.served_model)
-    return same and its_day - day <= timedelta(days=1)
+    return same and one.last_day - last.last_day <= timedelta(days=1)
 
 
 def new_names(rows: Sequence[RouteName]) -> list[NewName]:
@@ -91,6 +98,7 @@ def new_names(rows: Sequence[RouteName]) -> list[NewName]:
                     before,
                     row.served_model,
                     row.first_at,
+                    row.last_at,
                     row.answers,
                     row.last_at == newest[row.model],
                 )

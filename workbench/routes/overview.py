@@ -1,7 +1,8 @@
 """Everything that is known of an account's routes, for the page, the terminal and frames alike."""
 
-from datetime import timedelta
-from typing import Any
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Any, Literal
 
 import msgspec
 
@@ -9,11 +10,13 @@ import workbench.display.text as people
 from workbench.evaluation.attention import (
     NEWEST_CALLS,
     Attention,
+    day_of,
     routes_that_need_attention,
     unconfirmed,
 )
 from workbench.ledger.queries import Reader
 from workbench.ledger.route_rows import (
+    RouteDay,
     RouteName,
     RouteRecent,
     RouteRetries,
@@ -24,8 +27,11 @@ from workbench.ledger.route_rows import (
 )
 from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.planning.models import GATEWAY_ATTEMPTS, TIMEOUT_MARGIN_S
+from workbench.routes.answered import MOST_RUNS, AnsweredMatrix, answered_matrix
+from workbench.routes.days import Outage, RecentDays, Strip, outages, recent_days, strips
 from workbench.routes.facts import RouteFacts, fact_text
 from workbench.routes.health import Worst, worst_times
+from workbench.routes.identity import RouteIdentity, identities
 from workbench.routes.names import Episode, NewName, episodes, new_names, usual_name
 from workbench.routes.probes import Probed, probed
 
@@ -55,11 +61,13 @@ def late_answers(reader: Reader) -> list[LateAnswers]:
     return [LateAnswers(row.model, row.answers, row.beyond_limit, row.near_failures, row) for row in rows]
 
 
-_MOST_RUNS = 3
+State = Literal["dead", "substituted", "to look at", "fine", "not asked"]
+STATES: tuple[State, ...] = ("dead", "substituted", "to look at", "fine")
+"""Of routes that were asked in the recent days, the worst first."""
 
 
 class AccountRoute(msgspec.Struct, frozen=True):
-    """A route: what its calls came to, who answers, what probes know, and why it needs attention."""
+    """A route: what its calls came to, who answers, what probes know, and how it is now."""
 
     totals: RouteTotals
     usual_name: str | None
@@ -68,6 +76,10 @@ class AccountRoute(msgspec.Struct, frozen=True):
     cap: str
     thinks: str
     attention: list[Attention]
+    state: State
+    """In the recent days; `dead`: the newest calls all failed."""
+    last_day: date
+    """Of its newest call, cancelled ones aside where there are others."""
 
     @property
     def model(self) -> str:
@@ -91,17 +103,26 @@ class AccountRoutes(msgspec.Struct, frozen=True):
 
     routes: list[AccountRoute]
     """Those that need attention first."""
+    recent: RecentDays | None
+    """What counts as now; None: nothing is recorded."""
+    strips: list[Strip]
+    """In the order of the routes."""
     matrix: list[RouteServed]
+    answered: AnsweredMatrix
     course: list[RouteSpan]
     span: str
     """Of `course`: day, hour or minute."""
     attention: list[Attention]
+    """In the recent days."""
+    earlier: list[Episode | Outage]
+    """What is over: before the recent days, or followed by days on which the route answered; the newest first."""
     episodes: list[Episode]
-    """When another model answered."""
+    """When another model answered, now or earlier."""
     names: list[NewName]
     late: list[LateAnswers]
     worst: list[Worst]
     probed: Probed
+    identities: list[RouteIdentity]
     unconfirmed: list[RouteServed]
     """Of `matrix`: names that are not confirmed."""
 
@@ -111,21 +132,84 @@ def overview(reader: Reader, zone: str, period: LedgerPeriod) -> AccountRoutes:
 
     Args:
         reader: Of the ledger.
+        zone: Whose days these are.
         period: What the ledger covers.
     """
-    span = span_of(period)
-    routes, matrix = reader.all(RouteTotals), reader.all(RouteServed)
+    span, known = span_of(period), probed(reader)
+    totals, matrix = reader.all(RouteTotals), reader.all(RouteServed)
     course, names = reader.all(RouteSpan, span=span), reader.all(RouteName)
-    substitutes = reader.all(RouteSubstitute, zone=zone, most_runs=_MOST_RUNS)
-    named, known = new_names(names), probed(reader)
-    attention = [
-        *routes_that_need_attention(routes, reader.all(RouteRecent, newest=NEWEST_CALLS), matrix),
+    substitutes = reader.all(RouteSubstitute, zone=zone, most_runs=MOST_RUNS)
+    named, answered_by = new_names(names), episodes(substitutes)
+    recent, lately, attention, days = (
+        recent_days(period, zone),
+        list[RouteRecent](),
+        list[Attention](),
+        list[RouteDay](),
+    )
+    if recent is not None:
+        lately = reader.all(RouteRecent, since=recent.since, newest=NEWEST_CALLS)
+        attention = _attention(lately, substitutes, named, recent, zone)
+        days = reader.all(RouteDay, zone=zone, first_day=recent.shown_from)
+    shown = _routes(totals, lately, attention, names, known, zone)
+    models = [route.model for route in shown]
+    return AccountRoutes(
+        routes=shown,
+        recent=recent,
+        strips=[] if recent is None else strips(models, days, substitutes, recent),
+        matrix=matrix,
+        answered=answered_matrix(models, matrix, substitutes),
+        course=course,
+        span=span,
+        attention=attention,
+        earlier=[] if recent is None else _earlier(answered_by, outages(days), recent),
+        episodes=answered_by,
+        names=named,
+        late=late_answers(reader),
+        worst=worst_times(course),
+        probed=known,
+        identities=identities(models, matrix, known.known),
+        unconfirmed=unconfirmed(matrix),
+    )
+
+
+def _attention(
+    lately: Sequence[RouteRecent],
+    substitutes: Sequence[RouteSubstitute],
+    named: Sequence[NewName],
+    recent: RecentDays,
+    zone: str,
+) -> list[Attention]:
+    """Return what needs attention in the recent days; a name that is new, where the route gave it then."""
+    return [
+        *routes_that_need_attention(lately, [row for row in substitutes if row.day >= recent.first_day], zone),
         *(
-            Attention(name.model, "new name", name.answers, name.answers, name.served_model)
+            Attention(
+                name.model, "new name", name.answers, name.answers, day_of(name.at, zone), day_of(name.last_at, zone),
+                name.served_model,
+            )
             for name in named
-            if name.is_newest
+            if name.is_newest and name.last_at >= recent.since
         ),
-    ]
+    ]  # fmt: skip
+
+
+def _earlier(answered_by: Sequence[Episode], dead: Sequence[Outage], recent: RecentDays) -> list[Episode | Outage]:
+    """Return what is over, the newest first."""
+    over: list[Episode | Outage] = [one for one in answered_by if one.last_day < recent.first_day]
+    over += [one for one in dead if one.accepted_again is not None or one.last_day < recent.first_day]
+    return sorted(over, key=lambda one: one.last_day, reverse=True)
+
+
+def _routes(
+    totals: Sequence[RouteTotals],
+    lately: Sequence[RouteRecent],
+    attention: Sequence[Attention],
+    names: list[RouteName],
+    known: Probed,
+    zone: str,
+) -> list[AccountRoute]:
+    """Return every route, those that need attention first."""
+    newest = {row.model: row for row in lately}
     looked: dict[str, list[Attention]] = {}
     for item in attention:
         looked.setdefault(item.model, []).append(item)
@@ -135,14 +219,12 @@ def overview(reader: Reader, zone: str, period: LedgerPeriod) -> AccountRoutes:
             names,
             known.known[route.model].facts if route.model in known.known else RouteFacts(),
             looked.get(route.model, []),
+            newest.get(route.model),
+            zone,
         )
-        for route in routes
+        for route in totals
     ]
-    shown.sort(key=lambda one: (not one.attention, one.model))
-    return AccountRoutes(
-        shown, matrix, course, span, attention, episodes(substitutes), named, late_answers(reader),
-        worst_times(course), known, unconfirmed(matrix),
-    )  # fmt: skip
+    return sorted(shown, key=lambda one: (not one.attention, one.model))
 
 
 def span_of(period: LedgerPeriod) -> str:
@@ -153,7 +235,14 @@ def span_of(period: LedgerPeriod) -> str:
     return "minute" if length < timedelta(hours=3) else "hour" if length < timedelta(days=4) else "day"
 
 
-def _known(route: RouteTotals, names: list[RouteName], facts: RouteFacts, attention: list[Attention]) -> AccountRoute:
+def _known(
+    route: RouteTotals,
+    names: list[RouteName],
+    facts: RouteFacts,
+    attention: list[Attention],
+    newest: RouteRecent | None,
+    zone: str,
+) -> AccountRoute:
     usual = usual_name(names, route.model)
     return AccountRoute(
         route,
@@ -163,7 +252,20 @@ def _known(route: RouteTotals, names: list[RouteName], facts: RouteFacts, attent
         fact_text("keeps_cap", facts),
         fact_text("thinks", facts) if facts.thinks is not None else _thinks(route),
         attention,
+        _state(attention) if newest is not None and newest.newest_calls else "not asked",
+        day_of(route.last_at if newest is None else newest.last_at, zone),
     )
+
+
+def _state(attention: Sequence[Attention]) -> State:
+    """Return how a route is that was asked in the recent days."""
+    kinds = {item.kind: item for item in attention}
+    failing = kinds.get("failing")
+    if failing is not None and failing.part == failing.whole:
+        return "dead"
+    if "fallback" in kinds or "suspected" in kinds:
+        return "substituted"
+    return "to look at" if kinds else "fine"
 
 
 def _tools(route: RouteTotals, facts: RouteFacts) -> str:
@@ -177,18 +279,3 @@ def _tools(route: RouteTotals, facts: RouteFacts) -> str:
 
 def _thinks(route: RouteTotals) -> str:
     return "–" if route.thinking_share is None else f"{people.percent(route.thinking_share)} of its tokens"
-
-
-def state_of(routes: list[AccountRoute]) -> dict[str, int]:
-    """Return how many routes are dead (the newest calls all failed), substituted, otherwise to look at, and fine."""
-    found = {"dead": 0, "substituted": 0, "to look at": 0, "fine": 0}
-    for route in routes:
-        kinds = {item.kind: item for item in route.attention}
-        failing = kinds.get("failing")
-        if failing is not None and failing.part == failing.whole:
-            found["dead"] += 1
-        elif "fallback" in kinds or "suspected" in kinds:
-            found["substituted"] += 1
-        else:
-            found["to look at" if kinds else "fine"] += 1
-    return found

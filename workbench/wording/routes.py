@@ -1,48 +1,172 @@
 """Routes in words."""
 
+from collections.abc import Sequence
+from datetime import date, timedelta
+
 import workbench.display.commands as commands
 import workbench.display.text as people
-from workbench.evaluation.attention import Attention
+from workbench.evaluation.attention import Attention, day_of
+from workbench.routes.days import RECENT_DAYS, Outage, Strip, StripDay
+from workbench.routes.facts import RouteFacts
 from workbench.routes.health import Worst
-from workbench.routes.overview import AccountRoutes, LateAnswers, state_of
+from workbench.routes.identity import RouteIdentity
+from workbench.routes.names import Episode
+from workbench.routes.overview import STATES, AccountRoute, AccountRoutes, LateAnswers
+from workbench.wording.days import days_text
 
 _NAMED = 3
 
 
 def routes_verdict(found: AccountRoutes) -> str:
-    """Return how the routes are, in a sentence or two."""
-    if not found.routes:
+    """Return how the routes are now, in a sentence or two; which were not asked, and when they last were."""
+    if not found.routes or found.recent is None:
         return "No calls yet."
-    states = state_of(found.routes)
-    asked = f"{people.plural(len(found.routes), 'route')} asked"
-    counted = [f"{number} {state}" for state, number in states.items() if number]
-    text = f"{asked}: {people.words(counted)}."
+    silent = [route for route in found.routes if route.state == "not asked"]
+    asked, until = len(found.routes) - len(silent), days_text(found.recent.last_day, found.recent.last_day)
+    when = f"in the {RECENT_DAYS} days to {until}"
+    if not asked:
+        return f"No route was asked {when}. Last asked: {_last_asked(silent, '')}."
+    counted = [(state, sum(route.state == state for route in found.routes)) for state in STATES]
+    states = people.words([f"{number} {state}" for state, number in counted if number])
+    text = f"{people.plural(asked, 'route')} asked {when}: {states}."
     looked = list(dict.fromkeys(item.model for item in found.attention))
     if looked:
-        more = f" and {people.plural(len(looked) - _NAMED, 'other')}" if len(looked) > _NAMED else ""
-        text += f" Needs attention: {people.words(looked[:_NAMED]) if not more else ', '.join(looked[:_NAMED])}{more}."
-    return text
+        text += f" Needs attention: {_named(looked)}."
+    return f"{text} Not asked in these days: {_last_asked(silent, 'last on ')}." if silent else text
+
+
+def _named(items: Sequence[str]) -> str:
+    """Return the first few of a list, and how many others there are."""
+    if len(items) <= _NAMED:
+        return people.words(items)
+    return f"{', '.join(items[:_NAMED])} and {people.plural(len(items) - _NAMED, 'other')}"
+
+
+def _last_asked(silent: Sequence[AccountRoute], last: str) -> str:
+    newest = sorted(silent, key=lambda route: route.last_day, reverse=True)
+    return _named([f"{route.model} ({last}{days_text(route.last_day, route.last_day)})" for route in newest])
 
 
 def attention_text(item: Attention) -> str:
-    """Return why a route needs attention."""
+    """Return why a route needs attention, with the days on which it was so."""
     part, whole = people.count(round(item.part)), people.count(item.whole)
+    on = days_text(item.first_day, item.last_day)
     match item.kind:
         case "failing":
-            return f"{part} of its newest {whole} calls failed, most often {item.detail.replace('_', ' ')}"
+            return f"{part} of its newest {whole} calls failed, most often {item.detail.replace('_', ' ')} ({on})"
         case "fallback":
-            return f"{part} of its {whole} answers are of {item.detail}"
+            return f"{part} of its {whole} answers are of {item.detail} ({on})"
         case "suspected":
-            return f"{part} of its {whole} answers are under {item.detail}, which is not its name: probably another model's"
+            return (
+                f"{part} of its {whole} answers are under {item.detail}, which is not its name: probably another model's "
+                f"({on})"
+            )
         case "new name":
-            return f"it now answers as {item.detail}, which is not confirmed"
+            return f"it now answers as {item.detail}, which is not confirmed ({on})"
         case "slower":
             longer = f"{people.significant(item.part)} times as long as those of {item.detail} (medians)"
-            return f"its {whole} answers of the 7 days to {item.until} took {longer}"
+            return f"its {whole} answers of {on} took {longer}"
         case "no tool call":
-            return f"answered without a tool call {part} of the {whole} times that one was forced"
+            return f"answered without a tool call {part} of the {whole} times that one was forced ({on})"
         case _:
-            return f"{part} of its {whole} answers came without usage"
+            return f"{part} of its {whole} answers came without usage ({on})"
+
+
+def earlier_text(one: Episode | Outage) -> str:
+    """Return what is over of a route, with its days; without the runs."""
+    on = days_text(one.first_day, one.last_day)
+    if isinstance(one, Episode):
+        return f"answered by {one.served_model} on {on}, {people.plural(one.answers, 'answer')}"
+    failed = f"dead on {on}, {people.plural(one.calls, 'failed call')}"
+    if one.accepted_again is None:
+        return f"{failed}, and not asked since"
+    return f"{failed}; answers again since {days_text(one.accepted_again, one.accepted_again)}"
+
+
+def strip_text(strip: Strip) -> str:
+    """Return a route's days in words: how many were fine, and which were not."""
+    first, last = strip.days[0].day, strip.days[-1].day
+    parts = []
+    for state, says in _DAYS.items():
+        days = [one.day for one in strip.days if one.state == state]
+        if days:
+            parts.append(f"{says} on {people.words([days_text(*ends) for ends in _in_a_row(days)])}")
+    fine = sum(one.state == "ok" for one in strip.days)
+    return f"{days_text(first, last)}: " + people.words([f"ok on {people.plural(fine, 'day')}", *parts])
+
+
+_DAYS = {"fallback": "answered by another model", "failed": "failed", "no call": "no call"}
+
+
+def _in_a_row(days: Sequence[date]) -> list[tuple[date, date]]:
+    """Return the first and the last of each row of days that follow each other."""
+    found: list[tuple[date, date]] = []
+    for day in days:
+        if found and day - found[-1][1] == timedelta(days=1):
+            found[-1] = found[-1][0], day
+        else:
+            found.append((day, day))
+    return found
+
+
+def strip_day_text(one: StripDay) -> str:
+    """Return what a day of a route was like."""
+    on = days_text(one.day, one.day)
+    if not one.calls:
+        return f"{on}: no call"
+    parts = [f"{on}: {one.state}", people.plural(one.calls, "call")]
+    parts += [f"{people.count(one.not_accepted)} failed"] if one.not_accepted else []
+    parts += [f"{people.count(one.substituted)} answered by another model"] if one.substituted else []
+    return ", ".join(parts)
+
+
+EVIDENCE = {
+    "names itself": "its id",
+    "base in the model list": "the base that the model list names for it",
+    "base in the model list, without a prefix": "the base that the model list names for it, but for a prefix or capitals",
+    "confirmed in the settings": "confirmed as its name in workbench.toml",
+    "its id without a prefix": "its id but for a prefix or capitals",
+    "another model of the list": "another model of the list, so a fallback",
+    "confirmed name of another model": "confirmed in workbench.toml as the name of another model, so a fallback",
+    "not the confirmed name": "not a name that workbench.toml confirms, so a fallback",
+    "not in the model list": "not in the model list, so perhaps its own name and perhaps another model's",
+    "not its name, which it has given": "not the name that it gave in other answers, so probably another model's",
+    "not its name, where all others give theirs": "not its name, where all other routes give theirs, so probably another model's",
+}
+"""What each evidence of `served_identities` says that a name is."""
+
+
+def identity_text(one: RouteIdentity, zone: str) -> str:
+    """Return what it rests on that a route is who it says, in a sentence."""
+    parts = []
+    for row in one.names:
+        which = "all" if row.answers == one.answers else f"{people.count(row.answers)} of"
+        on = days_text(day_of(row.first_at, zone), day_of(row.last_at, zone))
+        came = f"{which} {people.plural(one.answers, 'answer')} ({on}) came as {row.served_model}"
+        parts.append(f"{came}, which is {EVIDENCE[str(row.evidence)]}")
+    if one.probed is not None:
+        day = day_of(one.probed.probed_at, zone)
+        parts.append(f"the probe of {days_text(day, day)} {_probe_found(one.probed.facts)}")
+    return "; ".join(parts)
+
+
+def _probe_found(facts: RouteFacts) -> str:
+    """Return what a probe says of who answers."""
+    names, others = people.words(list(facts.names or ())), people.words(list(facts.substitutes))
+    match facts.answers:
+        case "itself":
+            text = f"confirms it: it was answered under {names}"
+        case "not told":
+            text = (
+                f"does not settle it: it was answered under {names}"
+                if names
+                else "does not settle it: no answer named a model"
+            )
+        case "fallback":
+            return f"casts doubt on it: {others} answered in its place"
+        case _:
+            return f"got no answer: {(facts.failure or 'not known').replace('_', ' ')}"
+    return f"{text}, and by {others} in its place" if others else text
 
 
 def unconfirmed_text(model: str, served: str, constancy: str, ledger: str) -> str:
