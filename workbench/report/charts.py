@@ -1,15 +1,12 @@
-"""Charts of scores, differences, costs, failures, latencies, tokens and routes, one function each."""
+"""Charts of scores, differences, costs, failures, latencies and tokens, one function each."""
 
-import math
 from collections.abc import Sequence
 
 import workbench.display.text as people
-from workbench.ledger.route_rows import RouteServed
 from workbench.ledger.run_rows import RunLatency, RunScore, RunTokens
 from workbench.ledger.usage_rows import UsageTotals
 from workbench.report.chart_parts import (
     DOT,
-    ROW,
     RULE,
     WIDTH,
     Spec,
@@ -268,53 +265,6 @@ _STACKED: Spec = {"type": "bar", "height": 14, "stroke": "var(--ground)", "strok
 def _parts(field: str, colours: dict[str, str]) -> Spec:
     """Return the colour of each part of a stack."""
     return category(field, scale={"domain": list(colours), "range": list(colours.values())}, title=None)
-
-
-def matrix_chart(rows: Sequence[RouteServed], whole: Sequence[RouteServed]) -> Spec:
-    """Return requested by served model as a matrix of shares.
-
-    Args:
-        whole: All rows of the models that they name as requested: what the shares are of.
-    """
-    asked: dict[str, int] = {}
-    for row in whole:
-        asked[row.requested_model] = asked.get(row.requested_model, 0) + row.answers
-    answers: dict[tuple[str, str], int] = {}
-    for row in rows:
-        cell = row.requested_model, row.served_model or "(not named)"  # of one name, there may be two identities
-        answers[cell] = answers.get(cell, 0) + row.answers
-    data = [
-        {"requested": model, "served": served_model, "answers": found, "share": found / asked[model]}
-        for (model, served_model), found in answers.items()
-    ]
-    requested = list(asked)
-    served: list[str] = sorted(
-        {served_model for _, served_model in answers},
-        key=lambda one: (requested.index(one) if one in requested else math.inf, one),
-    )
-    tips = [text_tip("requested"), text_tip("served"), tip("answers", format=","), tip("share", format=".1%")]
-    shade = number("share", scale={"domain": [0, 1], "range": [0.12, 0.6]}, legend=None)
-    return over(data) | {
-        "encoding": {
-            "x": category(
-                "served", sort=served, title=None, axis={"orient": "top", "labelAngle": -40, "labelLimit": 160}
-            ),
-            "y": category("requested", sort=requested, title=None),
-            "tooltip": tips,
-        },
-        "layer": [
-            {
-                "mark": {"type": "rect", "stroke": "var(--ground)", "strokeWidth": 2, "color": "var(--accent)"},
-                "encoding": {"opacity": shade},
-            },
-            {
-                "mark": {"type": "text", "fontSize": 12, "color": "var(--ink)"},
-                "encoding": {"text": number("answers", format="~s")},
-            },
-        ],
-        "width": {"step": 64},
-        "height": {"step": ROW},
-    }
 
 
 _QUANTILES = {

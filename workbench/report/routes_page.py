@@ -1,6 +1,6 @@
 """The page of who really answers, how well and how fast."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -9,21 +9,55 @@ import msgspec
 
 import workbench.display.text as people
 from workbench.display.columns import column, columns
-from workbench.evaluation.attention import ANOTHER, KINDS, constancy
+from workbench.evaluation.attention import KINDS, constancy
 from workbench.ledger.route_rows import RouteOutcome, RouteServed
-from workbench.report import charts, time_charts
+from workbench.report import time_charts
 from workbench.report.build import PageContext, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Result, Table
+from workbench.routes.days import MOST_DAYS, RECENT_DAYS, RecentDays, State, Strip
 from workbench.routes.facts import RouteFacts, fact_text
+from workbench.routes.names import Episode
 from workbench.routes.overview import AccountRoutes, overview
 from workbench.settings.endpoint import LOCAL
-from workbench.wording.routes import attention_text, routes_verdict, unconfirmed_text, worst_text
+from workbench.wording.days import days_text
+from workbench.wording.routes import (
+    attention_text,
+    earlier_text,
+    identity_text,
+    routes_verdict,
+    strip_day_text,
+    strip_text,
+    unconfirmed_text,
+    worst_text,
+)
 
 _MOST_CARD_CHARTS = 12
 """The others have the same numbers without a drawing, which takes most of a page of many routes."""
 _MOST_POINTS = 24
 """Of a route's small bars."""
+_MOST_SPANS = MOST_DAYS
+"""In a route's table and its drawing: of years of days the newest."""
+_MOST_OPEN = 8
+"""Lines of a list; the others are folded."""
+
+
+class DrawnDay(msgspec.Struct, frozen=True):
+    """A day's mark in a strip."""
+
+    x: int
+    """Where it stands, in the drawing's units."""
+    state: State
+    says: str
+
+
+class DrawnStrip(msgspec.Struct, frozen=True):
+    """A route's strip of days as it is drawn."""
+
+    model: str
+    days: list[DrawnDay]
+    says: str
+    """The same in words, for those who do not see it."""
 
 
 class Card(msgspec.Struct, frozen=True):
@@ -52,14 +86,24 @@ def routes_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
 
 def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: PageContext) -> dict[str, Any]:
     there = frozenset(path.stem for path in asked.folder.glob("*.html"))
-    cards = _cards(found, outcomes, asked.colours)
+    cards, recent = _cards(found, outcomes, asked.colours), found.recent
     return {
         "verdict": routes_verdict(found),
+        "recent": recent,
         "attention": {
             kind: items
             for kind in KINDS
             if (items := [(one, attention_text(one)) for one in found.attention if one.kind == kind])
         },
+        "earlier": [(one, earlier_text(one), one.run_ids if isinstance(one, Episode) else ()) for one in found.earlier],
+        "strips": [] if recent is None else [_drawn_strip(strip, recent) for strip in found.strips],
+        "strip_width": _width(found.strips),
+        "answered": found.answered,
+        "identities": [(one.model, identity_text(one, asked.zone)) for one in found.identities],
+        "days_text": days_text,
+        "most_open": _MOST_OPEN,
+        "most_spans": _MOST_SPANS,
+        "recent_days": RECENT_DAYS,
         "table": _routes_table(found, asked.colours),
         "cards": cards,
         "routes": Result("routes", {}, [one.as_row() for one in found.routes]),
@@ -78,7 +122,7 @@ def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: PageCo
         ],
         "ledger": asked.ledger,
         "probe": asked.command("probe", *(["--local"] if asked.period.endpoint == LOCAL else [])),
-        "charts": [*_charts(found), *(card.chart for card in cards if card.chart is not None)],
+        "charts": [card.chart for card in cards if card.chart is not None],
         "newest_probe": found.probed.probes[-1].started_at if found.probed.probes else None,
     }
 
@@ -100,6 +144,22 @@ def _routes_table(found: AccountRoutes, colours: Colours) -> Table:
             "cap", column("last_at", "last call"),
         ),
     )  # fmt: skip
+
+
+_DAY, _GAP = 8, 4
+"""The width of a day in a strip, and of the gap before the recent ones, in the drawing's units."""
+
+
+def _drawn_strip(strip: Strip, recent: RecentDays) -> DrawnStrip:
+    days = [
+        DrawnDay(_DAY * place + (_GAP if one.day >= recent.first_day else 0), one.state, strip_day_text(one))
+        for place, one in enumerate(strip.days)
+    ]
+    return DrawnStrip(strip.model, days, strip_text(strip))
+
+
+def _width(strips: Sequence[Strip]) -> int:
+    return _DAY * max((len(strip.days) for strip in strips), default=0) + _GAP
 
 
 def _when(from_at: datetime, span: str) -> str:
@@ -156,7 +216,7 @@ def _course(number: int, model: str, found: AccountRoutes) -> Table | None:
         msgspec.structs.asdict(one) | {"when": _when(one.from_at, found.span)}
         for one in found.course
         if one.model == model
-    ]
+    ][-_MOST_SPANS:]
     if len(rows) < 2:
         return None
     return Table(
@@ -214,14 +274,3 @@ def _timeline(found: AccountRoutes) -> list[dict[str, Any]]:
         for one in found.probed.changes
     ]
     return sorted(names + probes, key=lambda one: one["at"], reverse=True)
-
-
-def _charts(found: AccountRoutes) -> list[Chart]:
-    """Return who answers for whom, of what is off the diagonal."""
-    off = [row for row in found.matrix if row.identity in ANOTHER]
-    asked = {row.requested_model for row in off}
-    if len(asked) < 2:  # of a single one, the list says all
-        return []
-    whole = [row for row in found.matrix if row.requested_model in asked]
-    note = "Rows: requested model; columns: which model answered in its place; the shade is their share of its answers."
-    return [drawn("matrix", "Who answers for whom?", charts.matrix_chart(off, whole), None, note)]
