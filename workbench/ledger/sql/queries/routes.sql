@@ -13,13 +13,16 @@ WITH own AS (
         count(DISTINCT served_model) AS served_names, min(sent_at) AS first_at, max(sent_at) AS last_at
     FROM judged_attempts GROUP BY model
 ),
-called AS (SELECT run_id, call_no, count(*) AS calls FROM tool_calls GROUP BY run_id, call_no),
-with_tools AS (SELECT run_id, call_no, tools FROM requests WHERE tools IS NOT NULL),
+asked AS (  -- a row an answer, and one more for each further call in it
+    SELECT run_id, call_no, request.tools, called.position, coalesce(called.position, 1) = 1 AS is_first
+    FROM (SELECT run_id, call_no, tools FROM requests WHERE tools IS NOT NULL) AS request
+    FULL JOIN tool_calls AS called USING (run_id, call_no)
+),
 tools AS (
-    SELECT attempt.model, count(tools) AS offered, count(*) FILTER (tools = 'forced') AS forced,
-        count(*) FILTER (tools IS NOT NULL AND calls IS NOT NULL) AS called,
-        count(*) FILTER (tools = 'forced' AND calls IS NOT NULL) AS forced_and_called, sum(calls)::BIGINT AS tool_calls
-    FROM (SELECT * FROM with_tools FULL JOIN called USING (run_id, call_no)) JOIN judged_attempts AS attempt USING (run_id, call_no)
+    SELECT attempt.model, count(tools) FILTER (is_first) AS offered, count(*) FILTER (is_first AND tools = 'forced') AS forced,
+        count(tools) FILTER (position = 1) AS called, count(*) FILTER (position = 1 AND tools = 'forced') AS forced_and_called,
+        count(position) AS tool_calls
+    FROM asked JOIN judged_attempts AS attempt USING (run_id, call_no)
     WHERE attempt.drew = 'yes' AND attempt.run_id NOT IN (SELECT run_id FROM probe_runs)
     GROUP BY attempt.model
 ),
