@@ -17,7 +17,7 @@ def asked(bench: Workbench, hour: int, *models: str, dead: str = "", **more: Any
 
 
 def three_weeks(bench: Workbench) -> None:
-    """From 20 Nov: `gone` is answered by `base` on two days, `frail` is down on one, and `old` is asked on the first two days."""
+    """From 20 Nov: `gone` is answered by `base` on two days, `frail` is down on one, and `old` is asked on two."""
     bench.write("workbench.toml", "")
     for day in range(20):
         old = ["old"] if day < 2 else []

@@ -131,7 +131,7 @@ EVIDENCE = {
     "not the confirmed name": "not a name that workbench.toml confirms, so a fallback",
     "not in the model list": "not in the model list, so perhaps its own name and perhaps another model's",
     "not its name, which it has given": "not the name that it gave in other answers, so probably another model's",
-    "not its name, where all others give theirs": "not its name, where all other routes give theirs, so probably another model's",
+    "not its name, where all others give theirs": "not its name, where all others give theirs, so probably another model's",
 }
 """What each evidence of `served_identities` says that a name is."""
 

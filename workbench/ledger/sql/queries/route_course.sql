@@ -3,8 +3,9 @@
 -- Parameters: span (day | hour | minute)
 WITH other AS (SELECT run_id, model, served_model FROM served_identities WHERE identity IN ('fallback', 'suspected'))
 SELECT * EXCLUDE (quantiles), quantiles[1] AS p50_ms, quantiles[2] AS p90_ms FROM (
-    SELECT attempt.model, date_trunc($span, sent_at) AS from_at, count(*) AS calls, count(*) FILTER (NOT accepted) AS not_accepted,
-        count(*) FILTER (drew = 'yes') AS answers, count(*) FILTER (drew = 'yes' AND other.run_id IS NOT NULL) AS fallbacks,
+    SELECT attempt.model, date_trunc($span, sent_at) AS from_at, count(*) AS calls,
+        count(*) FILTER (NOT accepted) AS not_accepted, count(*) FILTER (drew = 'yes') AS answers,
+        count(*) FILTER (drew = 'yes' AND other.run_id IS NOT NULL) AS fallbacks,
         count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
         quantile_cont(latency_ms, [0.5, 0.9]) FILTER (drew = 'yes') AS quantiles
     FROM (SELECT * FROM judged_attempts WHERE concluded) AS attempt

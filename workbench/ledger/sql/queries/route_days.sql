@@ -2,8 +2,8 @@
 -- accepted. accepted_again: the next day on which one was. Cancelled calls are left out.
 -- Parameters: zone (whose days), first_day
 WITH quarters AS (  -- zones differ by quarters of an hour: to convert each call's time would take most of the query's time
-    SELECT model, time_bucket(INTERVAL 15 MINUTE, sent_at) AS quarter, count(*) AS calls, count(*) FILTER (NOT accepted) AS not_accepted,
-        count(*) FILTER (drew = 'yes') AS answers
+    SELECT model, time_bucket(INTERVAL 15 MINUTE, sent_at) AS quarter, count(*) AS calls,
+        count(*) FILTER (NOT accepted) AS not_accepted, count(*) FILTER (drew = 'yes') AS answers
     FROM judged_attempts WHERE concluded GROUP BY ALL
 ),
 days AS (

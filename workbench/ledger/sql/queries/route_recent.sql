@@ -1,6 +1,6 @@
--- How every requested model's calls ended since a moment, how its newest ones of them did, and how long its answers took, beside all
--- before; each with the first and the last time that it was so. latency in ms. Cancelled calls are left out; of a model without
--- others there is no row. Forced tool calls: without what probes asked.
+-- How every requested model's newest calls since a moment ended, and how long its answers took since then, beside all before;
+-- which of them lack usage, or a tool call that was forced (probes aside); each with the first and the last time it was so.
+-- latency in ms. Cancelled calls are left out; of a model without others there is no row.
 -- Parameters: since, newest (how many calls a model)
 WITH concluded AS (SELECT * FROM judged_attempts WHERE concluded),
 recent AS MATERIALIZED (SELECT * FROM concluded WHERE sent_at >= $since),
@@ -11,12 +11,14 @@ newest AS (
 ended AS (
     SELECT model, count(*) AS newest_calls, count(*) FILTER (NOT call.accepted) AS newest_failed,
         mode(call.outcome) FILTER (NOT call.accepted) AS newest_failure,
-        min(call.sent_at) FILTER (NOT call.accepted) AS failed_first_at, max(call.sent_at) FILTER (NOT call.accepted) AS failed_last_at
+        min(call.sent_at) FILTER (NOT call.accepted) AS failed_first_at,
+        max(call.sent_at) FILTER (NOT call.accepted) AS failed_last_at
     FROM newest GROUP BY model
 ),
 answered AS (
-    SELECT model, count(*) AS answers, quantile_cont(latency_ms, 0.5) AS p50_ms, min(sent_at) AS first_at, max(sent_at) AS last_at,
-        count(*) FILTER (total_tokens IS NULL) AS calls_without_usage, min(sent_at) FILTER (total_tokens IS NULL) AS without_first_at,
+    SELECT model, count(*) AS answers, quantile_cont(latency_ms, 0.5) AS p50_ms, min(sent_at) AS first_at,
+        max(sent_at) AS last_at, count(*) FILTER (total_tokens IS NULL) AS calls_without_usage,
+        min(sent_at) FILTER (total_tokens IS NULL) AS without_first_at,
         max(sent_at) FILTER (total_tokens IS NULL) AS without_last_at
     FROM recent WHERE drew = 'yes' GROUP BY model
 ),
@@ -38,8 +40,9 @@ ever AS (
         max(sent_at) FILTER (drew = 'yes' AND sent_at < $since) AS earlier_until
     FROM concluded GROUP BY model
 )
-SELECT ever.model, ever.last_at, coalesce(ended.newest_calls, 0) AS newest_calls, coalesce(ended.newest_failed, 0) AS newest_failed,
-    ended.newest_failure, ended.failed_first_at, ended.failed_last_at, coalesce(answered.answers, 0) AS now_answers,
+SELECT ever.model, ever.last_at, coalesce(ended.newest_calls, 0) AS newest_calls,
+    coalesce(ended.newest_failed, 0) AS newest_failed, ended.newest_failure, ended.failed_first_at,
+    ended.failed_last_at, coalesce(answered.answers, 0) AS now_answers,
     answered.p50_ms AS now_p50_ms, answered.first_at AS now_first_at, answered.last_at AS now_last_at,
     ever.earlier_answers, ever.earlier_p50_ms, ever.earlier_from, ever.earlier_until,
     coalesce(answered.calls_without_usage, 0) AS calls_without_usage, answered.without_first_at, answered.without_last_at,
