@@ -105,7 +105,7 @@ def _of_identity(matrix: Sequence[S], identity: str) -> list[S]:
 
 def _failing(recent: Sequence[RouteRecent], zone: str) -> Iterator[Attention]:
     for row in recent:
-        failed, calls = row.newest_failed, row.newest_calls
+        calls, failed = row.newest_calls, row.newest_failed
         if failed and failed / calls > NOTICED_SHARE:
             days = _days(row.failed_first_at, row.failed_last_at, zone)
             yield Attention(row.model, "failing", failed, calls, *days, str(row.newest_failure))
