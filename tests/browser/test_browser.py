@@ -575,6 +575,7 @@ def test_a_page_left_open_says_that_its_texts_are_gone(reader: Reader, tmp_path:
     assert len(list((path.parent / "r1.samples").iterdir())) == len(list((again.parent / "r1.samples").iterdir()))
 
 
+@pytest.mark.slow
 def test_print_has_every_row(reader: Reader, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.duckdb")
     writer = JournalWriter(ledger.journal_folder)

@@ -89,7 +89,7 @@ def test_requests_that_were_never_sent_are_unknown(bench: Workbench) -> None:
     [
         (["yes"] * 20, "Every target is “yes”: kappa needs targets with two labels or more."),
         ([f"label {number // 2}" for number in range(60)], "no agreement to show"),
-        (["yes", "no"] * 4, "no agreement to show"),
+        pytest.param(["yes", "no"] * 4, "no agreement to show", marks=pytest.mark.slow),
         (["yes", "Yes", "no", "NO"] * 5, "yes"),
     ],
     ids=["one class", "thirty classes", "eight samples", "capitals"],

@@ -118,7 +118,13 @@ SOUND: list[tuple[str, list[dict[str, Any]], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("rows", "template", "more"), [case[1:] for case in SOUND], ids=[case[0] for case in SOUND])
+@pytest.mark.parametrize(
+    ("rows", "template", "more"),
+    [
+        pytest.param(*case, id=name, marks=[pytest.mark.slow] if number > 2 else [])
+        for number, (name, *case) in enumerate(SOUND)
+    ],
+)
 def test_what_makes_sense_is_sent(tmp_path: Path, rows: list[dict[str, Any]], template: str, more: str) -> None:
     with ThreadedServer(platform_of({"id": "m"})) as server:
         bench = Workbench(tmp_path, server)

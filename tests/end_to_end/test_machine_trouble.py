@@ -118,21 +118,29 @@ def test_a_fault_of_ours_in_scores_or_pages_is_no_success(bench: Workbench, faul
     assert "KeyError" in traceback_of(done, "internal error: KeyError: 'value' (<string>, line 3)")
 
 
+OF_OURS = "__import__('workbench.errors').errors."
+FAULTS = [
+    (
+        "OSError(28, 'No space left on device')",
+        0,
+        "note: scores or page are missing ([Errno 28] No space left on device); ",
+    ),
+    (f"{OF_OURS}InputError({OF_OURS}Fault('ledger', 'is newer'))", 3, "error: ledger: is newer"),
+    ("__import__('duckdb').IOException('cannot open')", 1, "error: internal error: IOException: cannot open"),
+]
+MORE_FAULTS = [
+    ("__import__('duckdb').IOException('Could not write: No space left on device')", 0, "note: scores or page are missing (Could not"),
+    (f"{OF_OURS}LockHeldError('the ledger is busy')", 0, "missing (the ledger is busy); "),
+    (f"{OF_OURS}UnreachableError('the server is away')", 0, "missing (the server is away); "),
+    (f"{OF_OURS}WorkbenchError('the query x failed') from __import__('duckdb').IOException('No space left')",
+     0, "missing (the query x failed); "),
+    ("PermissionError(13, 'Permission denied', 'pages')", 3, "error: pages: Permission denied"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("error", "code", "told"),
-    [
-        ("OSError(28, 'No space left on device')", 0, "note: scores or page are missing ([Errno 28] No space left on device); "),
-        ("__import__('duckdb').IOException('Could not write: No space left on device')", 0, "note: scores or page are missing (Could not"),
-        ("__import__('workbench.errors').errors.LockHeldError('the ledger is busy')", 0, "missing (the ledger is busy); "),
-        ("__import__('workbench.errors').errors.UnreachableError('the server is away')", 0, "missing (the server is away); "),
-        ("__import__('workbench.errors').errors.InputError(__import__('workbench.errors').errors.Fault('ledger', 'is newer'))", 3,
-         "error: ledger: is newer"),
-        ("__import__('workbench.errors').errors.WorkbenchError('the query x failed') from __import__('duckdb').IOException('No space left')",
-         0, "missing (the query x failed); "),
-        ("PermissionError(13, 'Permission denied', 'pages')", 3, "error: pages: Permission denied"),
-        ("__import__('duckdb').IOException('cannot open')", 1, "error: internal error: IOException: cannot open"),
-    ],
-)  # fmt: skip
+    ("error", "code", "told"), [*FAULTS, *(pytest.param(*one, marks=pytest.mark.slow) for one in MORE_FAULTS)]
+)
 def test_only_what_passes_by_itself_is_a_note(bench: Workbench, error: str, code: int, told: str) -> None:
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job("sim/instant"))

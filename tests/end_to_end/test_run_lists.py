@@ -89,7 +89,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig
     return bench
 
 
-@pytest.mark.parametrize("columns", [40, 80, *(pytest.param(other, marks=pytest.mark.slow) for other in (60, 140))])
+@pytest.mark.parametrize("columns", [40, *(pytest.param(other, marks=pytest.mark.slow) for other in (60, 80, 140))])
 @pytest.mark.parametrize("command", [("runs",), ("show",), ("show", "--calls"), ("usage",), ("usage", "--by", "model")])
 def test_tables_fit_the_terminal(recorded: Workbench, columns: int, command: tuple[str, ...]) -> None:
     lines = on_a_terminal(recorded, columns, *command)
@@ -98,7 +98,7 @@ def test_tables_fit_the_terminal(recorded: Workbench, columns: int, command: tup
         assert lines[0].split()[-7:] == ["best", "best", "by", "worst", "worst", "by", "scorer"]
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.slow)])
 def test_no_number_is_cut(bench: Workbench, columns: int) -> None:
     """Of 38 models with long names, in a comparison, which has the widest numbers."""
     values = {

@@ -72,7 +72,9 @@ def test_ctrl_c_ends_the_second_judge_and_asks_no_third(tmp_path: Path) -> None:
         assert [run["job"] for run in bench.json("runs")][:2] == ["sums judged by b", "sums judged by a"]
 
 
-@pytest.mark.parametrize("pause_s", [0.0, 0.01, 0.03, 0.1, 0.2])
+@pytest.mark.parametrize(
+    "pause_s", [0.01, *(pytest.param(other, marks=pytest.mark.slow) for other in (0.0, 0.03, 0.1, 0.2))]
+)
 def test_however_fast_one_types_ctrl_c_the_run_says_how_it_ended(tmp_path: Path, pause_s: float) -> None:
     with ThreadedServer(quick(load_config(), 40)) as server:
         bench = Workbench(tmp_path, server)

@@ -77,7 +77,7 @@ def test_many_machines_ingest_at_once(machine: Machine, url: str, machines: int)
     assert rows(url, "SELECT count(*), count(DISTINCT sample_key) FROM samples") == [(200, 200)]
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(25, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [pytest.param(3, marks=pytest.mark.slow), pytest.param(25, marks=pytest.mark.long)])
 def test_an_ingest_killed_at_any_moment_loses_nothing_and_repeats_nothing(machine: Machine, kills: int) -> None:
     luck, bench = random.Random(kills), machine("one")
     assert bench.json("runs") == []
@@ -153,7 +153,13 @@ console()
 """The command, which dies when its ingest commits."""
 
 
-@pytest.mark.parametrize("cuts", [[0.5], pytest.param([0.0, 0.01, 0.25, 0.75, 0.99, None], marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        pytest.param([0.5], marks=pytest.mark.slow),
+        pytest.param([0.0, 0.01, 0.25, 0.75, 0.99, None], marks=pytest.mark.slow),
+    ],
+)
 def test_no_torn_write_of_a_team_s_ingest_loses_a_row(
     machine: Machine, tmp_path: Path, cuts: list[float | None]
 ) -> None:
@@ -359,6 +365,7 @@ def test_a_role_that_may_only_read_reads_and_cannot_run(machine: Machine, url: s
         db.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(sql.Identifier(role)))
 
 
+@pytest.mark.slow
 def test_the_lines_of_the_topic_make_a_team(server: str, tmp_path: Path) -> None:
     text = resources.files("workbench.starter").joinpath("topics", "ledger.md").read_text("utf-8")
     (command,) = re.findall(r"^    workbench (ledger create .*)$", text, re.MULTILINE)

@@ -68,7 +68,7 @@ _VERDICTS = columns("sample_id", "model", "epoch", "verdict_here", "verdict_ther
 )
 @click.option("--scorer", metavar="NAME", help="Compare by this scorer [default: the first].")
 @click.option("--cluster", metavar="COLUMN", default="cluster", show_default=True,
-              help="The metadata column that says which samples belong together, id for that of the ids, or none.")  # fmt: skip
+              help="The metadata column that says which samples belong together; id for the column of ids; or none.")  # fmt: skip
 @click.option("--on-fallback", type=click.Choice(ON_FALLBACK),
               help="Leave out answers that another model gave, or count them [default: as the first run's job].")  # fmt: skip
 @click.option("--by", metavar="COLUMN", help="Compare within each value of this further column of the dataset as well.")

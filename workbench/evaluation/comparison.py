@@ -382,7 +382,7 @@ def _of_clusters(cluster: str, sides: Sequence[ModelResult], samples: Samples) -
     if known == len(rows) or (not known and cluster in (CLUSTER, NO_CLUSTER)):
         return []
     if not known:
-        raise InputError(Fault("--cluster", f"no sample has a column {cluster!r}", "`id` names that of the ids"))
+        raise InputError(Fault("--cluster", f"no sample has a column {cluster!r}", "`id` stands for the column of ids"))
     return [SomeUnclustered(cluster, len(rows) - known, len(rows))]
 
 

@@ -1,6 +1,6 @@
 """What a comparison leaves to choose from, in words: better only by its test, and what that costs."""
 
-from workbench.display.text import plural, significant
+from workbench.display.text import significant
 from workbench.evaluation.choices import CheapestChoice
 from workbench.evaluation.comparison import Comparison
 from workbench.evaluation.sides import ModelResult
@@ -25,7 +25,8 @@ def _cheapest(one: CheapestChoice, found: Comparison) -> str:
     base = one.baseline.model
     if not one.alternatives:
         return f"Every other model is shown to be worse than {base}, or too little is known of it to say."
-    among = f"Of {base} and the {plural(one.alternatives, 'model')} not shown to be worse"
+    others = "the one model" if one.alternatives == 1 else f"the {one.alternatives} models"
+    among = f"Of {base} and {others} not shown to be worse"
     if one.cheapest is one.baseline:
         return f"{among}, {base} takes the fewest {_what(one, found)}."
     return f"{among}, {one.cheapest.model} takes the fewest {_what(one, found)}: {_ratio(one, one.cheapest)}."

@@ -1,6 +1,7 @@
 """The structs, the queries, the INSERTs and the tables name the same columns."""
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from tests.unit.ledger.ledger_rows import every_kind, key, started, write_run
 from workbench.ledger.entries import ChangeAccepted, ReadingTaken, SampleInvalidated, Scored, journal_columns
 from workbench.ledger.ingest import ingest_text
 from workbench.ledger.journal import JournalWriter
-from workbench.ledger.queries import reading
+from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import QueryRow
 from workbench.ledger.schema import migrations, sql
 from workbench.ledger.store import Ledger
@@ -40,7 +41,7 @@ KINDS = [kind for kind in every_kind(QueryRow) if hasattr(kind, "query")]
 
 
 @pytest.fixture(scope="module")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     """Runs of which every query has something to say, in a journal."""
     ledger = Ledger(tmp_path_factory.mktemp("rows") / "ledger.duckdb")
     write_run(ledger.journal_folder, "r1", 3)
@@ -53,15 +54,15 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     journal.append(Scored("r1", "k", "numeric", "{}", started("r1", 1).recorded_at, "equal", 1.0))
     journal.append(Scored("r1", "k", "custom", "{}", started("r1", 1).recorded_at, f"{FAILED}KeyError: 'x'"))
     journal.close()
-    return ledger
+    with reading(ledger) as reader:
+        yield reader
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_a_struct_is_its_query(ledger: Ledger, kind: type[QueryRow]) -> None:
+def test_a_struct_is_its_query(reader: Reader, kind: type[QueryRow]) -> None:
     parameters = parameters_of(kind)
-    with reading(ledger) as reader:
-        table = reader.arrow(kind.query, **parameters)
-        found = rows_of(reader, kind.query, **parameters)
+    table = reader.arrow(kind.query, **parameters)
+    found = rows_of(reader, kind.query, **parameters)
     assert tuple(table.column_names) == kind.__struct_fields__
     for row in found:
         msgspec.convert(row, kind)  # raises where a value is not of the type that the struct promises

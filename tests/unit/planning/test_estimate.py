@@ -145,7 +145,14 @@ def test_after_a_pilot_the_tokens_lie_in_the_range_that_was_said(tmp_path: Path,
 
 
 @pytest.mark.parametrize("runs", [10, pytest.param(600, marks=pytest.mark.long)])
-@pytest.mark.parametrize(("known", "share"), [(10, 0.01), (60, 0.01), (300, 0.01), (10, 0.0), (60, 0.0), (300, 0.0)])
+@pytest.mark.parametrize(
+    ("known", "share"),
+    [
+        (60, 0.01),
+        (10, 0.0),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((10, 0.01), (300, 0.01), (60, 0.0), (300, 0.0))),
+    ],
+)
 def test_answers_that_run_to_their_cap_are_not_excluded_by_a_few_that_did_not(
     tmp_path: Path, plan_of: MakePlan, known: int, share: float, runs: int
 ) -> None:
