@@ -86,6 +86,10 @@ def test_a_page_is_quiet_fits_and_draws(reader: Reader, pages: dict[str, Path], 
     page = scrolled(reader.open(pages[name]))
     drawings = page.locator(".drawing").count()
     expect(page.locator(".drawing.live svg")).to_have_count(drawings)
+    widths = page.locator(".drawing.live svg").evaluate_all(
+        "drawn => drawn.map(one => one.getBoundingClientRect().width)"
+    )
+    assert all(width > 100 for width in widths), "whatever class the program gives them"
     assert drawings >= {"run": 4, "index": 1, "allowance": 0, "routes": 0}[name]
     assert page.evaluate(
         "[...document.querySelectorAll('.live svg')].every(svg => svg.querySelectorAll('path,line').length > 3)"

@@ -74,7 +74,7 @@ def test_a_strip_says_its_days_in_words_and_marks_differ_without_colour(reader: 
     assert "ok on 2 days, failed on 8 Jan" in said
     titles = strip.locator("title").all_text_contents()
     assert titles[-1].endswith(": failed, 6 calls, 6 failed")
-    shapes = page.locator(".marks symbol").evaluate_all(
+    shapes = page.locator(".day-marks symbol").evaluate_all(
         'all => all.map(symbol => symbol.innerHTML.replace(/(fill|stroke)="var[^"]*"/g, \'\'))'
     )
     assert len(set(shapes)) == 4

@@ -164,7 +164,7 @@ def test_forty_nights_with_a_drop_an_outage_and_an_acceptance(bench: Workbench) 
     assert re.search(r"quill, “exact”: a drop of \d+\.\d points is found within three runs, nine times in ten", job)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.file_ledger
 def test_each_of_the_forty_nights(bench: Workbench) -> None:
     assert nights(bench, range(1, NIGHTS + 1), everywhere=False) == TABLE

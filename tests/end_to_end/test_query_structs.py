@@ -39,6 +39,7 @@ SILENT = {
     "unsent_keys",
     "acceptances",
     "refusals",
+    "verdicts",
 }
 """They may have nothing to say here; `tests/unit/ledger/test_rows.py` asks them of a journal that was made for it."""
 MODELS = ("good", "rescued", "down")
@@ -70,6 +71,12 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
         yield bench.ledger
 
 
+@pytest.fixture(scope="module")
+def reader(ledger: Ledger) -> Iterator[Reader]:
+    with reading(ledger) as reader:
+        yield reader
+
+
 def parameters_of(kind: type[QueryRow], reader: Reader) -> dict[str, Any]:
     """A value for each parameter of the query: the newest run that is no probe, and everything."""
     newest, *others = [run.run_id for run in reader.all(RunId)][1:]
@@ -94,32 +101,30 @@ def parameters_of(kind: type[QueryRow], reader: Reader) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_every_row_is_what_its_struct_promises(ledger: Ledger, kind: type[QueryRow]) -> None:
-    with reading(ledger) as reader:
-        parameters = parameters_of(kind, reader)
-        assert tuple(reader.arrow(kind.query, **parameters).column_names) == kind.__struct_fields__
-        found = rows_of(reader, kind.query, **parameters)
+def test_every_row_is_what_its_struct_promises(reader: Reader, kind: type[QueryRow]) -> None:
+    parameters = parameters_of(kind, reader)
+    assert tuple(reader.arrow(kind.query, **parameters).column_names) == kind.__struct_fields__
+    found = rows_of(reader, kind.query, **parameters)
     assert found or kind.query in SILENT
     for row in found:
         msgspec.convert(row, kind)  # raises where a value is of another type, or missing
 
 
 @pytest.mark.slow
-def test_about_one_run_every_query_about_it_answers_the_same(ledger: Ledger) -> None:
+def test_about_one_run_every_query_about_it_answers_the_same(reader: Reader) -> None:
     """Of every run: one that failed in part, one that uses its answers, those of a job with clusters, and a probe."""
-    with reading(ledger) as reader:
-        about_runs = [
-            (kind, parameters)
-            for kind in KINDS
-            if not {"run_id", "run_ids"}.isdisjoint(parameters := parameters_of(kind, reader))
-        ]
-        assert len(about_runs) > 40
-        for run in reader.all(RunId):
-            about_it = {"run_id": run.run_id, "run_ids": [run.run_id], "answer_run_id": run.run_id}
-            for kind, parameters in about_runs:
-                asked = {name: about_it.get(name, value) for name, value in parameters.items()}
-                both = [rows_of(asking, kind.query, **asked) for asking in (reader.about(run.run_id), reader)]
-                assert in_any_order(both[0]) == in_any_order(both[1]), kind.query
+    about_runs = [
+        (kind, parameters)
+        for kind in KINDS
+        if not {"run_id", "run_ids"}.isdisjoint(parameters := parameters_of(kind, reader))
+    ]
+    assert len(about_runs) > 40
+    for run in reader.all(RunId):
+        about_it = {"run_id": run.run_id, "run_ids": [run.run_id], "answer_run_id": run.run_id}
+        for kind, parameters in about_runs:
+            asked = {name: about_it.get(name, value) for name, value in parameters.items()}
+            both = [rows_of(asking, kind.query, **asked) for asking in (reader.about(run.run_id), reader)]
+            assert in_any_order(both[0]) == in_any_order(both[1]), kind.query
 
 
 def in_any_order(rows: list[dict[str, Any]]) -> list[str]:

@@ -52,6 +52,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     journal.append(SampleInvalidated("r2", now, "sample1", True, "wrong"))
     journal.append(ChangeAccepted("nightly", now, True, "a new version", "m"))
     journal.append(Scored("r1", "k", "numeric", "{}", started("r1", 1).recorded_at, "equal", 1.0))
+    journal.append(Scored("r1", key(1), "judge", '{"name": "judge"}', now, "it is so", 1.0, "GRADE: C"))
     journal.append(Scored("r1", "k", "custom", "{}", started("r1", 1).recorded_at, f"{FAILED}KeyError: 'x'"))
     journal.close()
     with reading(ledger) as reader:

@@ -72,18 +72,21 @@ def rows(ledger: Ledger) -> list[int]:
         return [len(reader.arrow("calls", run_id=run)) for run in ("r1", "r2", "r3")]
 
 
+FEW_CALLS = {"r1": 5, "r2": 5}
+MANY_CALLS = {"r1": 40, "r2": 400, "r3": 40}
+
+
 @pytest.mark.parametrize(
-    "cuts",
+    ("cuts", "runs"),
     [
-        pytest.param(CUTS[:1], marks=pytest.mark.slow),
-        pytest.param(CUTS, marks=pytest.mark.slow),
-        pytest.param(EVERY_CUT, marks=pytest.mark.long),
+        pytest.param(CUTS[:2], FEW_CALLS, marks=pytest.mark.slow, id="halves of pages"),
+        pytest.param(CUTS, MANY_CALLS, marks=pytest.mark.long, id="halves"),
+        pytest.param(EVERY_CUT, MANY_CALLS, marks=pytest.mark.long, id="every page"),
     ],
-    ids=["one page", "halves", "every page"],
 )
-def test_no_torn_write_of_an_ingest_loses_a_row(tmp_path: Path, cuts: list[int]) -> None:
+def test_no_torn_write_of_an_ingest_loses_a_row(tmp_path: Path, cuts: list[int], runs: dict[str, int]) -> None:
     ledger = Ledger(tmp_path / "ledger.duckdb")
-    for run, calls in (("r1", 40), ("r2", 400), ("r3", 40)) if len(cuts) > 1 else (("r1", 5), ("r2", 5)):
+    for run, calls in runs.items():
         write_run(ledger.journal_folder, run, calls)
         if run == "r1":
             ingest(ledger)
@@ -274,7 +277,9 @@ def torn_steps(tmp_path: Path, steps: list[Path], cuts: list[int]) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "cuts", [CUTS[:2], pytest.param(EVERY_CUT, marks=pytest.mark.long)], ids=["halves", "every page"]
+    "cuts",
+    [CUTS[:1], *(pytest.param(cuts, marks=pytest.mark.long) for cuts in (CUTS[:2], EVERY_CUT))],
+    ids=["one page", "halves", "every page"],
 )
 def test_no_torn_write_of_a_command_loses_anything(bench: Workbench, tmp_path: Path, cuts: list[int]) -> None:
     bench.write("sums.jsonl", sums(20))

@@ -116,8 +116,14 @@ def jain(values: list[float]) -> float:
 
 
 @pytest.mark.parametrize("says", ["nothing", "batch", "half of them batch"])
-@pytest.mark.parametrize("slots", [16, pytest.param(64, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("slots", "seed"),
+    [
+        (16, 1),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((16, 2), (64, 1))),
+        *(pytest.param(*one, marks=pytest.mark.long) for one in ((16, 3), (64, 2), (64, 3))),
+    ],
+)
 def test_twenty_accounts_with_heavy_tailed_batches_have_even_shares_and_people_do_not_wait(
     slots: int, says: str, seed: int
 ) -> None:
