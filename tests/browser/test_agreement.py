@@ -16,8 +16,11 @@ pytestmark = pytest.mark.browser
 @pytest.mark.parametrize(
     "reader",
     [
-        {"viewport": {"width": 390, "height": 800}},
-        pytest.param({"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"}, marks=pytest.mark.slow),
+        pytest.param(look, marks=pytest.mark.slow)
+        for look in (
+            {"viewport": {"width": 390, "height": 800}},
+            {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"},
+        )
     ],
     indirect=True,
 )

@@ -17,12 +17,13 @@ _OUT_OF_REACH = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "reader",
     [
         {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"},
-        pytest.param({"viewport": {"width": 390, "height": 800}}, marks=pytest.mark.slow),
-        pytest.param({"viewport": {"width": 1440, "height": 900}}, marks=pytest.mark.slow),
+        {"viewport": {"width": 390, "height": 800}},
+        {"viewport": {"width": 1440, "height": 900}},
     ],
     indirect=True,
 )

@@ -43,7 +43,7 @@ def page_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "reader",
     [
         {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"},
-        {"viewport": {"width": 1440, "height": 900}},
+        pytest.param({"viewport": {"width": 1440, "height": 900}}, marks=pytest.mark.slow),
         pytest.param({"viewport": {"width": 390, "height": 800}}, marks=pytest.mark.slow),
         pytest.param({"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"}, marks=pytest.mark.slow),
     ],

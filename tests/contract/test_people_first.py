@@ -25,7 +25,9 @@ def attempts(server: ThreadedServer) -> list[int]:
 
 
 @pytest.mark.parametrize("priority", [None, "batch"], ids=["says nothing", "says batch"])
-@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize(
+    "streamed", [pytest.param(False, id="whole", marks=pytest.mark.slow), pytest.param(True, id="streamed")]
+)
 @pytest.mark.parametrize("policy", ["queue", "429"])
 def test_one_request_beside_a_colleague_s_batch_is_next(priority: str | None, streamed: bool, policy: str) -> None:
     state = State()
