@@ -129,6 +129,8 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
     Raises:
         InputError: There is no such run.
     """
+    run_id = find_run(reader, run_id)
+    reader = reader.about(run_id)
     found = run_findings(reader, run_id)
     return RunFigures(
         found.provenance,

@@ -242,7 +242,7 @@ def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, conte
         try:
             db.execute("BEGIN")
             stage(db, lines, content, enough_mib)
-            distribute(db)
+            distribute(db, content.kinds)
             insert_row(db, "ingested_journals", journal.name, content.records, clock.now(), content.kinds)
             db.execute("COMMIT")
             return

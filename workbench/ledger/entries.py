@@ -21,9 +21,11 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
     """One line of a journal, and a row of a table."""
 
     table: ClassVar[str] = ""
-    """Which table; empty where `ingest.sql` alone says where it goes."""
+    """Which table; empty where its file alone says where it goes."""
+    has_file: ClassVar[bool] = False
+    """Whether `sql/ingest/KIND.sql` does what is not plain."""
     apart: ClassVar[frozenset[str]] = frozenset()
-    """Fields that are no columns of that table: `ingest.sql` puts them elsewhere."""
+    """Fields that are no columns of that table: its file puts them elsewhere."""
     computed: ClassVar[Mapping[str, str]] = {}
     """Columns that are not as the field of that name, or of no field, as SQL over the fields."""
 
@@ -111,6 +113,8 @@ class ModelSeen(Entry, frozen=True, tag="model"):
 class SampleSeen(Entry, frozen=True, tag="sample"):
     """A sample's content, for scoring without its file."""
 
+    has_file = True
+
     sample_key: str
     sample: str
     """The sample as JSON, without its id."""
@@ -120,6 +124,7 @@ class Intent(Entry, frozen=True, tag="intent"):
     """A request is about to be sent; one without an answer may have drawn."""
 
     table = "requests"
+    has_file = True
     apart = frozenset({"body", "sample_id", "attempt", "variant", "own_id", "cluster"})
 
     run_id: str
@@ -144,6 +149,8 @@ class Intent(Entry, frozen=True, tag="intent"):
 
 class Reuse(Entry, frozen=True, tag="reuse"):
     """A run takes an earlier answer instead of asking again."""
+
+    has_file = True
 
     run_id: str
     request_key: str
@@ -171,6 +178,7 @@ class Answer(Entry, frozen=True, tag="answer"):
     """An attempt ended, with or without an answer."""
 
     table = "attempts"
+    has_file = True
     apart = frozenset({"answer", "reasoning", "tool_calls", "raw"})
 
     run_id: str
@@ -347,7 +355,14 @@ KINDS = (
     RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored, ReferenceScored, GateDecided,
     SampleInvalidated, TargetCorrected, ChangeAccepted, SampleUnsent, ReadingTaken,
 )  # fmt: skip
-KIND_NAMES = frozenset(str(kind.__struct_config__.tag) for kind in KINDS)
+
+
+def kind_name(kind: type[Entry]) -> str:
+    """Return how the lines of a kind name it."""
+    return str(kind.__struct_config__.tag)
+
+
+KIND_NAMES = frozenset(kind_name(kind) for kind in KINDS)
 
 
 def answer_entry(run_id: str, call_no: int, generation: str, record: CallRecord) -> Answer:
@@ -399,26 +414,22 @@ def newer_than(moments: Iterable[datetime]) -> datetime:
     return max([clock.now(), *(moment + timedelta(microseconds=1) for moment in moments)])
 
 
-def plain_inserts() -> str:
-    """Return the SQL that puts staged lines into the tables of their kinds; `ingest.sql` does what is not plain."""
-    return "\n".join(_insert(kind) for kind in KINDS if kind.table)
-
-
-def _insert(kind: type[Entry]) -> str:
+def plain_insert(kind: type[Entry]) -> str:
+    """Return the SQL that puts the staged lines of a kind into its table."""
     names = dict.fromkeys([*kind.__struct_fields__, *kind.computed])
     columns = [
         f"{kind.computed[name]} AS {name}" if name in kind.computed else name
         for name in names
         if name not in kind.apart
     ]
-    tag = kind.__struct_config__.tag
-    return f"INSERT INTO {kind.table} BY NAME SELECT {', '.join(columns)} FROM staged WHERE kind = '{tag}';"  # noqa: S608 - ours
+    staged = f"FROM staged WHERE kind = '{kind_name(kind)}'"
+    return f"INSERT INTO {kind.table} BY NAME SELECT {', '.join(columns)} {staged};"
 
 
-def journal_columns() -> dict[str, str]:
-    """Column name -> DuckDB type, over all kinds of entries."""
+def journal_columns(kinds: Iterable[type[Entry]] = KINDS) -> dict[str, str]:
+    """Column name -> DuckDB type, over some kinds of entries."""
     columns = {"kind": "VARCHAR"}
-    for kind in KINDS:
+    for kind in kinds:
         hints = typing.get_type_hints(kind)
         columns |= {name: _duckdb_type(hints[name]) for name in kind.__struct_fields__}
     return columns

@@ -50,6 +50,8 @@ class Reader:
 
         What it answers to any other query is not defined.
         """
+        if self._narrowed is not None:
+            return self
         if run_id not in self._about:
             schema = f"run_{len(self._about)}"
             tables = RunTables(self._united, self._engine.started(), schema, run_id)
