@@ -1,5 +1,6 @@
 """How routes are now, apart from how they were earlier: the same on the terminal, as JSON and on the page."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,14 @@ def test_days_are_those_of_the_account(bench: Workbench) -> None:
         "n": [("2026-11-20", "ok"), ("2026-11-21", "fallback")],
     }
     assert [one["first_day"] for one in found["attention"]] == ["2026-11-21"] * 2
+    asked(bench, 18, "m", "n", served={"n": "m"}, dead="m")
+    asked(bench, 24 * 6, "m", "n")
+    worst = routes_page(bench).text.partition('<table id="worst"')[2].partition("</table>")[0]
+    assert "day (Asia/Kathmandu)" in worst
+    assert re.findall(r"<td>(failures|fallbacks)</td><td>([^<]*)</td><td>([^<]*)</td>", worst) == [
+        ("failures", "2026-11-21", "100 % of 12 calls (50 % over all)"),
+        ("fallbacks", "2026-11-21", "100 % of 12 answers (50 % over all)"),
+    ]
 
 
 def test_without_a_call_in_seven_days_the_verdict_says_so(bench: Workbench, monkeypatch: Any) -> None:

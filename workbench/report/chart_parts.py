@@ -43,7 +43,14 @@ def clock_axis(zone: str, *, domain: Sequence[str] | None = None, **options: Any
         **options: Of the axis.
     """
     ends = {} if domain is None else {"domain": list(domain)}
-    formats = {"hours": "%H:%M", "minutes": "%H:%M", "seconds": "%H:%M:%S", "date": "%d %b", "week": "%d %b"}
+    formats = {
+        "hours": "%H:%M",
+        "minutes": "%H:%M",
+        "seconds": "%H:%M:%S",
+        "date": "%d %b",
+        "week": "%d %b",
+        "month": "%d %b",
+    }
     axis = {"format": formats, "labelOverlap": True, **options}
     return moment("at", title=zone, scale={"type": "utc", **ends}, axis=axis)
 

@@ -13,7 +13,8 @@ from workbench.evaluation.attention import KINDS, constancy
 from workbench.ledger.route_rows import RouteOutcome, RouteServed
 from workbench.report import time_charts
 from workbench.report.build import PageContext, result
-from workbench.report.drawing import Chart, Colours, drawn
+from workbench.report.chart_parts import on_clock, said_by_clock
+from workbench.report.drawing import Chart, drawn
 from workbench.report.tables import Result, Table
 from workbench.routes.days import MOST_DAYS, RECENT_DAYS, RecentDays, State, Strip
 from workbench.routes.facts import RouteFacts, fact_text
@@ -86,7 +87,7 @@ def routes_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
 
 def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: PageContext) -> dict[str, Any]:
     there = frozenset(path.stem for path in asked.folder.glob("*.html"))
-    cards, recent = _cards(found, outcomes, asked.colours), found.recent
+    cards, recent = _cards(found, outcomes, asked), found.recent
     return {
         "verdict": routes_verdict(found),
         "recent": recent,
@@ -104,7 +105,7 @@ def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: PageCo
         "most_open": _MOST_OPEN,
         "most_spans": _MOST_SPANS,
         "recent_days": RECENT_DAYS,
-        "table": _routes_table(found, asked.colours),
+        "table": _routes_table(found, asked),
         "cards": cards,
         "routes": Result("routes", {}, [one.as_row() for one in found.routes]),
         "outcomes": outcomes,
@@ -112,7 +113,8 @@ def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: PageCo
         "episodes": found.episodes,
         "there": there,
         "changes": _timeline(found),
-        "when": partial(_when, span=found.span),
+        "when": partial(_when, span=found.span, zone=asked.zone),
+        "zone": asked.zone,
         "worst": [(one, worst_text(one)) for one in found.worst],
         "span": found.span,
         "late": found.late,
@@ -127,13 +129,14 @@ def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: PageCo
     }
 
 
-def _routes_table(found: AccountRoutes, colours: Colours) -> Table:
+def _routes_table(found: AccountRoutes, asked: PageContext) -> Table:
+    when = partial(_when, span=found.span, zone=asked.zone)
     course: dict[str, list[tuple[datetime, float]]] = {}
     for span in found.course:
         if span.p50_ms is not None:
             course.setdefault(span.model, []).append((span.from_at, span.p50_ms))
     rows = [
-        one.as_row() | {"course": _bars(course.get(one.model, []), colours.of(one.model), found.span)}
+        one.as_row() | {"course": _bars(course.get(one.model, []), asked.colours.of(one.model), when)}
         for one in found.routes
     ]
     return Table(
@@ -162,31 +165,34 @@ def _width(strips: Sequence[Strip]) -> int:
     return _DAY * max((len(strip.days) for strip in strips), default=0) + _GAP
 
 
-def _when(from_at: datetime, span: str) -> str:
-    """Return a stretch's beginning; a day is one of UTC wherever the reader is."""
-    return f"{from_at:%Y-%m-%d}" if span == "day" else f"{from_at:%Y-%m-%d %H:%M} UTC"
+def _when(from_at: datetime, span: str, zone: str) -> str:
+    """Return a stretch's beginning, of which the heading says the zone."""
+    by_clock = said_by_clock(from_at, zone)
+    return by_clock.partition(" ")[0] if span == "day" else by_clock
 
 
-def _bars(medians_ms: list[tuple[datetime, float]], colour: str, span: str) -> list[dict[str, Any]]:
+def _bars(
+    medians_ms: list[tuple[datetime, float]], colour: str, when: Callable[[datetime], str]
+) -> list[dict[str, Any]]:
     newest = medians_ms[-_MOST_POINTS:]
     most = max((p50_ms for _, p50_ms in newest), default=0) or 1
     return [
-        {"mean": p50_ms / most, "colour": colour, "label": f"{_when(from_at, span)}: {people.milliseconds(p50_ms)}"}
+        {"mean": p50_ms / most, "colour": colour, "label": f"{when(from_at)}: {people.milliseconds(p50_ms)}"}
         for from_at, p50_ms in newest
     ]
 
 
-def _cards(found: AccountRoutes, outcomes: Result[RouteOutcome], colours: Colours) -> list[Card]:
+def _cards(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: PageContext) -> list[Card]:
     """Return a card a route, in the order of the table."""
     cards = []
     for number, one in enumerate(found.routes):
         model = one.model
         known = found.probed.known.get(model)
-        course = _course(number, model, found)
+        course, colour = _course(number, model, found, asked.zone), asked.colours.of(model)
         cards.append(
             Card(
                 one.as_row(),
-                colours.of(model),
+                colour,
                 [line for line in outcomes.rows if line.model == model],
                 [line for line in found.matrix if line.requested_model == model],
                 None if known is None else known.probed_at,
@@ -194,7 +200,7 @@ def _cards(found: AccountRoutes, outcomes: Result[RouteOutcome], colours: Colour
                 course,
                 None
                 if course is None or number >= _MOST_CARD_CHARTS
-                else _card_chart(course, found.span, colours.of(model)),
+                else _card_chart(course, found.span, colour, asked.zone),
             )
         )
     return cards
@@ -211,29 +217,29 @@ def _probed(facts: RouteFacts) -> str:
     return ", ".join(f"{what}: {how}" for what, how in found.items() if how != "–")
 
 
-def _course(number: int, model: str, found: AccountRoutes) -> Table | None:
+def _course(number: int, model: str, found: AccountRoutes, zone: str) -> Table | None:
     rows = [
-        msgspec.structs.asdict(one) | {"when": _when(one.from_at, found.span)}
+        msgspec.structs.asdict(one) | {"when": _when(one.from_at, found.span, zone)}
         for one in found.course
         if one.model == model
     ][-_MOST_SPANS:]
     if len(rows) < 2:
         return None
     return Table(
-        f"course{number}", Result("route_course", {"span": found.span}, rows), ("model", "from_at"),
+        f"course{number}", Result("route_course", {"span": found.span, "zone": zone}, rows), ("model", "from_at"),
         columns(
-            column("when", f"{found.span} (UTC)", "period"), "calls", "not_accepted", "fallbacks", "calls_without_usage",
+            column("when", f"{found.span} ({zone})", "period"), "calls", "not_accepted", "fallbacks", "calls_without_usage",
             "p50_ms", "p90_ms",
         ),
     )  # fmt: skip
 
 
-def _card_chart(course: Table, span: str, colour: str) -> Chart | None:
+def _card_chart(course: Table, span: str, colour: str, zone: str) -> Chart | None:
     names = ("median", "90 % within")
     points: list[dict[str, Any]] = [
         {
             "series": name,
-            "at": f"{row['from_at']:%Y-%m-%dT%H:%M:%SZ}",
+            "at": on_clock(row["from_at"], zone),
             "when": row["when"],
             "seconds": row[column] / 1000,
         }
@@ -244,7 +250,7 @@ def _card_chart(course: Table, span: str, colour: str) -> Chart | None:
     if len(points) < 2 * len(names):
         return None
     lines = time_charts.two_lines(colour, names)
-    drawing = time_charts.lines_over_time(points, "seconds", "seconds", lines, height=110)
+    drawing = time_charts.lines_over_time(points, "seconds", "seconds", lines, height=110, zone=zone)
     return drawn(course.name, f"Latency by {span}", drawing, course)
 
 

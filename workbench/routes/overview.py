@@ -137,7 +137,7 @@ def overview(reader: Reader, zone: str, period: LedgerPeriod) -> AccountRoutes:
     """
     span, known = span_of(period), probed(reader)
     totals, matrix = reader.all(RouteTotals), reader.all(RouteServed)
-    course, names = reader.all(RouteSpan, span=span), reader.all(RouteName)
+    course, names = reader.all(RouteSpan, span=span, zone=zone), reader.all(RouteName)
     substitutes = reader.all(RouteSubstitute, zone=zone, most_runs=MOST_RUNS)
     named, answered_by = new_names(names), episodes(substitutes)
     recent, lately, attention, days = (
