@@ -1,4 +1,4 @@
-"""What a comparison's page says there is to choose from."""
+"""What a comparison says there is to choose from: on its page, on the terminal and as JSON."""
 
 import re
 from pathlib import Path
@@ -18,9 +18,13 @@ def bench(tmp_path: Path) -> Workbench:
 
 
 def said(bench: Workbench, *options: str) -> str:
-    page = Path(bench.json("compare", "r1", *options)["report"]).read_text("utf-8")
+    compared = bench.json("compare", "r1", *options)
+    page = Path(compared["report"]).read_text("utf-8")
     found = re.search(r'<p data-text="choice"[^>]*>(.*?)</p>', page)
     assert found
+    assert compared["choice"]["says"] == found[1]
+    printed = " ".join(bench("compare", "r1", "--no-report", *options).stdout.split())
+    assert found[1] in printed
     return found[1]
 
 
@@ -35,6 +39,11 @@ def test_better_is_said_by_the_test_alone_and_with_its_price(bench: Workbench) -
         "large is better than mini by 50.0 points and takes 2.00 times as many tokens an answer. "
         "Of mini and the 2 models not shown to be worse, mini takes the fewest tokens an answer."
     ), "other has a higher mean, which no test shows"
+    choice = bench.json("compare", "r1", "--baseline", "mini", "--no-report")["choice"]
+    assert choice | {"says": ""} == {
+        "says": "", "better": "large", "cheapest": "mini", "costs": {"mini": 10.0, "large": 20.0, "other": 30.0},
+        "costs_are": "completion tokens an answer",
+    }  # fmt: skip
     assert said(bench, "--baseline", "large") == (
         "Every other model is shown to be worse than large, or too little is known of it to say."
     )

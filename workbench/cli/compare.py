@@ -13,6 +13,7 @@ from workbench.cli import options
 from workbench.cli.output import echo, echo_sentences, print_json, print_table, say
 from workbench.display.columns import column, columns
 from workbench.errors import Fault, InputError, nearest
+from workbench.evaluation.choices import CheapestChoice, choice_of
 from workbench.evaluation.comparison import (
     ON_FALLBACK,
     Comparison,
@@ -33,6 +34,7 @@ from workbench.report.compare_page import compare_page
 from workbench.report.ledger_pages import PAGES
 from workbench.stats.intervals import Interval
 from workbench.wording.changes import alarm_objects
+from workbench.wording.choices import choice_text
 from workbench.wording.comparisons import (
     agreement_lines,
     headline,
@@ -122,6 +124,8 @@ def _print_found(found: Comparison, *, is_sliced: bool) -> None:
         echo(line)
     if found.listed:
         _print_sides(found)
+    if choice := choice_of(found):
+        echo_sentences(choice_text(choice, found))
     if found.factors is not None:
         _print_grid(found, found.factors)
     if is_sliced:
@@ -161,10 +165,22 @@ def as_objects(found: Comparison) -> dict[str, Any]:
         row |= {"says": judged_twice_text(twice)}
     return plain | {
         "references": reference_objects(found.references),
+        "choice": None if (choice := choice_of(found)) is None else _choice_object(choice, found),
         "factors": None if found.factors is None else _factors_object(found, found.factors),
         "notes": warnings(found),
         "slices": slice_rows(found),
         "open_alarms": alarm_objects(found.open_alarms),
+    }
+
+
+def _choice_object(choice: CheapestChoice, found: Comparison) -> dict[str, Any]:
+    """Return what there is to choose from as plain values."""
+    return {
+        "says": choice_text(choice, found),
+        "better": None if choice.better is None else choice.better.side.model,
+        "cheapest": choice.cheapest.model,
+        "costs": choice.costs,
+        "costs_are": f"{found.unit} a right answer" if choice.of_units else "completion tokens an answer",
     }
 
 

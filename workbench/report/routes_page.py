@@ -139,12 +139,13 @@ def _routes_table(found: AccountRoutes, asked: PageContext) -> Table:
         one.as_row() | {"course": _bars(course.get(one.model, []), asked.colours.of(one.model), when)}
         for one in found.routes
     ]
+    probed = ("tools", "cap") if found.probed.probes else ()  # of no route there is nothing else to say
     return Table(
         "routes", Result("routes", {}, rows), ("model",),
         columns(
             column("model", "route", "card"), "usual_name", "substituted_share", "accepted_share", "calls", "p50_ms", "p90_ms",
-            column("course", f"median by {found.span}", "bars", "Latency; the newest to the right"), "usage_share", "tools",
-            "cap", column("last_at", "last call"),
+            column("course", f"median by {found.span}", "bars", "Latency; the newest to the right"), "usage_share", *probed,
+            column("last_at", "last call"),
         ),
     )  # fmt: skip
 
