@@ -1,5 +1,6 @@
 """What a reader can say after ten seconds: the sentence of each page in each state, within the first 600 pixels."""
 
+import functools
 import random
 import re
 from collections.abc import Callable
@@ -140,13 +141,21 @@ def _case(state: State, page: str, says: str) -> Any:
     return pytest.param(state, page, says, id=f"{page}-{state.__name__}", marks=marks)
 
 
-def opened(bench: Workbench, page: str) -> Path:
-    folder = bench.folder / "reports"
-    newest = every_run(bench.ledger)[0]
-    written = write_pages(bench.ledger, [newest], folder, over_all=PAGES)
-    if page == "run":
-        return written[0]
-    return next(folder.glob("job-*.html")) if page == "job" else folder / f"{page}.html"
+@pytest.fixture(scope="module")
+def pages_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[State], Path]:
+    """The folder with the pages of a state, which are written once."""
+
+    @functools.cache
+    def made(state: State) -> Path:
+        bench = Workbench(tmp_path_factory.mktemp(state.__name__), None)
+        state(bench)
+        newest = every_run(bench.ledger)[0]
+        write_pages(bench.ledger, [newest], bench.folder / "reports", over_all=PAGES)[0].rename(
+            bench.folder / "reports" / "run.html"
+        )
+        return bench.folder / "reports"
+
+    return made
 
 
 @pytest.mark.parametrize(
@@ -159,10 +168,11 @@ def opened(bench: Workbench, page: str) -> Path:
     ids=["wide", "narrow"],
 )
 @pytest.mark.parametrize(("state", "page", "says"), [_case(*one) for one in SHEET])
-def test_the_first_screen_says_it(reader: Reader, tmp_path: Path, state: State, page: str, says: str) -> None:
-    bench = Workbench(tmp_path, None)
-    state(bench)
-    shown = reader.open(opened(bench, page))
+def test_the_first_screen_says_it(
+    reader: Reader, pages_of: Callable[[State], Path], state: State, page: str, says: str
+) -> None:
+    (path,) = pages_of(state).glob("job-*.html" if page == "job" else f"{page}.html")
+    shown = reader.open(path)
     seen = shown.evaluate(SEEN)
     assert re.search(says, seen), seen
     assert not reader.faults
