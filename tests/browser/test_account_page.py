@@ -12,7 +12,7 @@ from workbench.local_platform.pane import INVITATION_S
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NAME = "ada <b> of a lab with a name that is long"
 Served = tuple[ThreadedServer, State]
 

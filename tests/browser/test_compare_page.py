@@ -9,7 +9,7 @@ from tests.browser.conftest import Reader
 from tests.compared_runs import Values, record
 from tests.conftest import Workbench
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 HOSTILE = "<script>alert(1)</script>{0}\x1b[31m\u202e<img src=x onerror=alert(2)> {1}"
 
@@ -61,7 +61,6 @@ def test_it_opens_at_its_top_where_the_first_pair_is_the_same(tmp_path: Path, re
     assert not reader.faults
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("reader", [{"viewport": {"width": 390, "height": 800}}], indirect=True)
 def test_a_legend_has_every_model_and_no_two_marks_alike(tmp_path: Path, reader: Reader) -> None:
     bench = Workbench(tmp_path, None)
@@ -79,7 +78,6 @@ def test_a_legend_has_every_model_and_no_two_marks_alike(tmp_path: Path, reader:
     assert not reader.faults
 
 
-@pytest.mark.slow
 def test_another_baseline_is_a_choice_that_the_address_keeps(tmp_path: Path, reader: Reader) -> None:
     bench = Workbench(tmp_path, None)
     topics = [{"level": sample % 3, "topic": "algebra" if sample % 2 else "logic"} for sample in range(20)]
@@ -110,7 +108,6 @@ def test_another_baseline_is_a_choice_that_the_address_keeps(tmp_path: Path, rea
     assert not reader.faults
 
 
-@pytest.mark.slow
 def test_a_comparison_of_many_answers_is_small_and_opens(tmp_path: Path, reader: Reader) -> None:
     bench = Workbench(tmp_path, None)
     values = {f"m{n}": [float((sample * (n + 3)) % 7 > n) for sample in range(2_000)] for n in range(5)}

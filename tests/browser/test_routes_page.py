@@ -11,7 +11,7 @@ from tests.compared_runs import record
 from tests.conftest import Workbench
 from workbench.outcomes import Outcome
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 LONG = "vendor/" + "an-id-of-120-characters-" + "x" * 89
 RIGHT = [1.0] * 6
 

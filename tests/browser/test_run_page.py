@@ -13,7 +13,7 @@ from tests.conftest import Workbench
 from workbench.ledger.store import Ledger
 from workbench.report.ledger_pages import single_page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def saved(page: Page, kind: str, folder: Path) -> str:

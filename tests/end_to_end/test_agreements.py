@@ -88,7 +88,7 @@ def test_requests_that_were_never_sent_are_unknown(bench: Workbench) -> None:
     ("targets", "said"),
     [
         (["yes"] * 20, "Every target is “yes”: kappa needs targets with two labels or more."),
-        ([f"label {number // 2}" for number in range(60)], "no agreement to show"),
+        pytest.param([f"label {number // 2}" for number in range(60)], "no agreement to show", marks=pytest.mark.slow),
         pytest.param(["yes", "no"] * 4, "no agreement to show", marks=pytest.mark.slow),
         (["yes", "Yes", "no", "NO"] * 5, "yes"),
     ],
@@ -157,6 +157,7 @@ def test_a_difference_that_unknown_answers_could_undo_is_open(bench: Workbench) 
     assert kappa["low"] < 0 < kappa["found"]["difference"]
 
 
+@pytest.mark.slow
 def test_a_gate_asks_for_agreement_beyond_chance(bench: Workbench) -> None:
     grading(bench)
     text = (bench.folder / "job.toml").read_text()

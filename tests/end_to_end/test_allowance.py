@@ -321,6 +321,7 @@ def test_rolling_hours_have_no_forecast_and_take_no_reading_for_later(account: A
     bench("report", "last")
 
 
+@pytest.mark.slow
 def test_a_refusal_says_that_all_is_used(account: Account) -> None:
     """Also to somebody who knows no total; where one is known, what others drew follows."""
     bench = account.bench

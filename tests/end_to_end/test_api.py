@@ -72,6 +72,7 @@ def test_a_job_made_in_python_is_planned_run_and_resumed(folder: Path) -> None:
     assert ended.id in repr(ended)
 
 
+@pytest.mark.slow
 def test_a_job_file_and_the_same_job_made_in_python_share_answers(folder: Path) -> None:
     bench = Workbench(folder, None)
     bench.write("rows.jsonl", "".join(json.dumps(row) + "\n" for row in ROWS))
@@ -95,6 +96,7 @@ def test_a_run_of_a_part_says_so_and_is_no_occasion(folder: Path) -> None:
         wb.run(nightly, folder=folder, occasion="2026-11-22", limit=1)
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_resumed_run_asks_the_part_that_it_asked_before(folder: Path) -> None:
     bench = Workbench(folder, None)

@@ -123,6 +123,7 @@ def test_what_is_said_between_combinations_is_the_same_without_the_grid(bench: W
     ]
 
 
+@pytest.mark.slow
 def test_missing_answers_of_a_combination_do_not_help_its_variant(bench: Workbench) -> None:
     values = {side: list(scores) for side, scores in grid(dict.fromkeys(MODELS, 0.14)).items()}
     wrong = [place for place, value in enumerate(values["Mini · rubric"]) if value == 0.0]

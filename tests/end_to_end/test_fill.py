@@ -232,6 +232,7 @@ def test_a_variant_is_named_where_a_job_has_several(bench: Workbench, sheet: Pat
     assert {row["flag"] for row in rows(sheet)} == {None}
 
 
+@pytest.mark.slow
 def test_a_judge_gives_its_reason_and_later_its_score(bench: Workbench, sheet: Path) -> None:
     judge = '[[scorers]]\nname = "judge"\nmodel = "Abacus Large [careful]"\n'
     bench.write("job.toml", job() + judge + '[judge]\nwhen = "later"\n')
@@ -288,6 +289,7 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
     assert asked(platform) == 0
 
 
+@pytest.mark.slow
 def test_a_file_that_is_open_or_read_only_gets_its_answers_beside_it(bench: Workbench, sheet: Path) -> None:
     before = sheet.read_bytes()
     other = workbook(bench.folder / "marks.filled.xlsx", [("x", "mine", 1)]).read_bytes()
@@ -318,6 +320,7 @@ def started(bench: Workbench, server: ThreadedServer, *words: str, after: int) -
     return process
 
 
+@pytest.mark.slow
 def test_rows_that_change_while_they_are_asked_say_so(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 150)) as server:
         bench = Workbench(tmp_path, server)
@@ -341,6 +344,7 @@ def test_rows_that_change_while_they_are_asked_say_so(tmp_path: Path) -> None:
         assert asked(server) == 22
 
 
+@pytest.mark.slow
 def test_a_sheet_that_is_another_one_by_the_end_is_left_alone(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 100)) as server:
         bench = Workbench(tmp_path, server)
@@ -395,6 +399,7 @@ def test_a_sheet_whose_filling_is_killed_twice_is_paid_once(tmp_path: Path) -> N
         assert asked(server) <= 300 + in_flight, "only what was in flight at a kill is asked twice"
 
 
+@pytest.mark.slow
 def test_what_another_job_scored_is_not_left_beside_new_answers(bench: Workbench) -> None:
     bench.write("job.toml", job())
     path = bench.write(
@@ -410,6 +415,7 @@ def test_what_another_job_scored_is_not_left_beside_new_answers(bench: Workbench
     assert "score.numeric" not in path.read_text()
 
 
+@pytest.mark.slow
 def test_rows_that_were_cut_off_are_asked_again_with_a_higher_cap(
     bench: Workbench, sheet: Path, platform: ThreadedServer
 ) -> None:

@@ -67,6 +67,7 @@ def test_each_model_has_a_line_of_its_own_and_its_newest_score(bench: Workbench)
     assert job_page.text.count('class="bars"') == 2
 
 
+@pytest.mark.slow
 def test_runs_beyond_the_log_are_at_least_so_many(bench: Workbench) -> None:
     for number in range(1, 23):
         record(bench, f"r{number}", {"m": [1.0]}, scorers=["exact"], occasion=f"2026-10-{number:02}T02:00Z")

@@ -48,6 +48,7 @@ def test_calls_are_stated_first_and_made_with_yes_alone(bench: Workbench) -> Non
     assert set(call["scores"]) == {"judge", "numeric"}
 
 
+@pytest.mark.slow
 def test_what_it_said_stands_until_it_is_asked_by_another_rubric(bench: Workbench) -> None:
     run_id = judged(bench)
     bench.json("score", run_id, "--yes")

@@ -70,6 +70,7 @@ def test_what_the_budget_leaves_is_asked_and_the_rest_named_with_its_command(
     assert [gate["result"] for gate in bench.json("show")["gates"]] == ["met"]
 
 
+@pytest.mark.slow
 def test_a_gate_that_is_decided_later_fails_the_run_too(bench: Workbench) -> None:
     with_judge(bench, '[judge]\nwhen = "later"\n[gates]\nmin_mean = { judge = 0.99 }\n', wrong=SAMPLES)
     run_id = bench.json("run", "job.toml", "--no-report")["run_id"]
@@ -88,6 +89,7 @@ def test_a_judge_that_is_down_leaves_its_part_to_the_same_command(bench: Workben
     assert (again["reused"], again["exit_code"] if "exit_code" in again else 0) == (SAMPLES, 0)
 
 
+@pytest.mark.slow
 def test_a_scheduled_run_is_not_over_before_it_is_judged(bench: Workbench) -> None:
     with_judge(bench, "[gates]\nmin_mean = { judge = 0.01 }\n", model="sim/locked")
     text = (bench.folder / "job.toml").read_text().replace("passes = 1", 'passes = 1\nreuse = "occasion"')
@@ -133,6 +135,7 @@ def test_a_run_that_used_its_deadline_up_asks_no_judge(tmp_path: Path) -> None:
         assert calls(server) <= SAMPLES
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_heard_while_the_judge_is_asked(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 100)) as server:
         bench = Workbench(tmp_path, server)

@@ -99,6 +99,7 @@ OF_SCORING = "import workbench.evaluation.rescore as ours\ndef fault(*_, **__):\
 OF_PAGES = "import workbench.report.ledger_pages as ours\ndef fault(*_, **__):\n    return {}['value']\nours.write_pages = fault\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [pytest.param(OF_SCORING, id="scoring"), pytest.param(OF_PAGES, id="pages", marks=pytest.mark.slow)],

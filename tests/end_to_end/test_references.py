@@ -104,6 +104,7 @@ def test_a_gate_asks_for_more_than_a_constant(bench: Workbench, wanted: float, c
     assert f"at least {100 * wanted:.1f} points above is wanted" in gate["says"]
 
 
+@pytest.mark.slow
 def test_scores_of_an_earlier_version_get_their_reference_points_when_scored_again(graded: Workbench) -> None:
     with duckdb.connect(str(graded.folder / "local.duckdb")) as db:
         db.execute("DELETE FROM reference_scores")
@@ -114,12 +115,14 @@ def test_scores_of_an_earlier_version_get_their_reference_points_when_scored_aga
     assert again["written"] == 0, "what is there already is not written again"
 
 
+@pytest.mark.slow
 def test_a_sample_that_is_taken_out_is_in_no_reference_point(graded: Workbench) -> None:
     graded("invalidate", "last", "--sample", "e1", "--reason", "wrong", "--ledger", "local.duckdb")
     found = by_kind(graded.json("show", "--ledger", "local.duckdb"))
     assert {one["samples"] for one in found.values()} == {39}
 
 
+@pytest.mark.slow
 def test_what_is_said_between_models_does_not_change(graded: Workbench, tmp_path: Path) -> None:
     def between() -> list[Any]:
         return [

@@ -60,7 +60,7 @@ def names(bench: Workbench) -> list[str]:
     return sorted({call["sample_id"] for call in calls})
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "xlsx"])
+@pytest.mark.parametrize("kind", ["csv", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("jsonl", "xlsx"))])
 def test_each_row_has_a_name_and_is_paid_once(bench: Workbench, platform: ThreadedServer, kind: str) -> None:
     write(bench.folder, kind)
     bench.write("job.toml", JOB.format(kind=kind, more=""))

@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.compared_runs import record
 from tests.conftest import Workbench
 from tests.pages import Page
@@ -56,6 +58,7 @@ def test_what_is_over_stands_apart_with_its_dates_and_runs(bench: Workbench, mon
     page.check(bench.ledger)
 
 
+@pytest.mark.slow
 def test_what_needs_attention_has_its_days(bench: Workbench, monkeypatch: Any) -> None:
     monkeypatch.setenv("WORKBENCH_NOW", "2026-12-10T00:00Z")
     three_weeks(bench)

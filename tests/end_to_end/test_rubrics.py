@@ -46,6 +46,7 @@ def verdicts(bench: Workbench, run_id: str, scorer: str) -> dict[str, float]:
     return dict(rows)
 
 
+@pytest.mark.slow
 def test_two_judges_of_one_model_are_set_beside_each_other(judged: Workbench) -> None:
     write(
         judged, JUDGE.format(label="sure", model="sure", more=""), JUDGE.format(label="erring", model="erring", more="")

@@ -122,6 +122,7 @@ def test_ctrl_c_before_the_first_request_is_told_of_too(tmp_path: Path, platform
     assert bench.json("runs")[0]["status"] == result["status"] is not None
 
 
+@pytest.mark.slow
 def test_a_closed_terminal_drains_and_loses_nothing(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 150)) as server:
         bench = Workbench(tmp_path, server)

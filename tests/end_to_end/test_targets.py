@@ -71,6 +71,7 @@ def test_every_run_is_scored_by_the_corrected_targets_and_put_back(nights: Workb
     assert calls(platform) == sent
 
 
+@pytest.mark.slow
 def test_corrected_runs_are_compared_with_newer_ones_on_every_sample(nights: Workbench) -> None:
     nights("run", "job.toml", "--no-report", "--occasion", "2026-11-03T02:00Z")
     compared = nights.json("compare", "--job", "sums", "--no-report")
@@ -86,6 +87,7 @@ def test_corrected_runs_are_compared_with_newer_ones_on_every_sample(nights: Wor
     assert "2 targets corrected before it" in text
 
 
+@pytest.mark.slow
 def test_what_a_killed_command_recorded_is_scored_by_the_next_one(nights: Workbench) -> None:
     loaded = load_job(nights.folder / "job.toml")
     with reading(nights.ledger) as reader:
@@ -161,6 +163,7 @@ def test_a_job_without_runs_and_a_missing_reason(bench: Workbench) -> None:
     assert "no target of sums is otherwise in its 1 run" in bench("targets", "diff", "job.toml").stdout
 
 
+@pytest.mark.slow
 def test_a_series_goes_on_over_corrected_nights_on_every_sample(nights: Workbench) -> None:
     nights("run", "job.toml", "--no-report", "--occasion", "2026-11-03T02:00Z")
 
@@ -179,6 +182,7 @@ def test_a_series_goes_on_over_corrected_nights_on_every_sample(nights: Workbenc
     assert samples() == [SAMPLES, SAMPLES]
 
 
+@pytest.mark.slow
 def test_a_second_annotator_is_set_beside_the_corrected_targets(nights: Workbench) -> None:
     """She was right where the key was wrong: with it corrected she has every sample right, and is put back with it."""
     rows = [json.loads(line) | {"second": json.loads(line)["target"]} for line in sums(SAMPLES).splitlines()]

@@ -80,6 +80,7 @@ def test_no_lease_is_given_back_while_a_call_may_begin_under_it(pair: tuple[Leas
     assert begun(first) == MOST // 2 - 2
 
 
+@pytest.mark.slow
 def test_who_wants_little_leaves_the_rest(pair: tuple[Leases, Leases]) -> None:
     first, second = pair
     first.renew()

@@ -222,6 +222,7 @@ def test_a_server_that_cannot_be_reached_sends_nothing(machine: Machine, tmp_pat
     assert "no other machine keeps answers back" in file("run", "job.toml", "--leave-behind", "r1", code=2).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "trouble",
     [pytest.param(Proxy.close, id="lost"), pytest.param(Proxy.fall_silent, id="silent", marks=pytest.mark.slow)],

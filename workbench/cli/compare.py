@@ -124,7 +124,7 @@ def _print_found(found: Comparison, *, is_sliced: bool) -> None:
         echo(line)
     if found.listed:
         _print_sides(found)
-    if choice := choice_of(found):
+    if (choice := choice_of(found)) and choice.alternatives:
         echo_sentences(choice_text(choice, found))
     if found.factors is not None:
         _print_grid(found, found.factors)

@@ -121,6 +121,7 @@ def opens(path: Path) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_what_is_kept_follows_each_checkpoint_of_a_session(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.duckdb")
     states: list[tuple[bytes, bytes]] = []
