@@ -105,6 +105,7 @@ def test_targets_that_are_not_several_classes(bench: Workbench, targets: list[st
     bench("report", "r1")
 
 
+@pytest.mark.slow
 def test_models_are_compared_beyond_chance(bench: Workbench) -> None:
     worse = [LABELS[(number + (number % 3 == 0)) % 3] for number in range(45)]
     judged(bench, {"good": TARGETS, "worse": worse, "same": TARGETS, "stopped": worse[:30]})
@@ -128,6 +129,7 @@ def test_models_are_compared_beyond_chance(bench: Workbench) -> None:
     assert "worse − good: kappa −0.500 [" in page.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_model_is_compared_with_itself_in_an_earlier_run(bench: Workbench) -> None:
     """What an earlier run was to ask and did not is unknown; clusters change places together."""
     clusters = [f"c{number // 3}" for number in range(45)]
@@ -216,6 +218,7 @@ def test_fields_of_an_object_agree_each_by_its_kind(bench: Workbench) -> None:
     assert "The field “late” is in 30 of 45 targets." in " ".join(bench("show", "r1").stdout.split())
 
 
+@pytest.mark.slow
 def test_numbers_agree_with_the_targets_beyond_chance(graded: Workbench) -> None:
     shown = graded.json("show", "--ledger", "local.duckdb")["agreement"]
     rows = [json.loads(line) for line in (graded.folder / "essays.jsonl").read_text().splitlines()]
@@ -262,6 +265,7 @@ def test_numbers_that_are_left_out_do_not_help(bench: Workbench) -> None:
     assert "28 of 40; 16 not right; not ranked" in bench("show", "r1").stdout
 
 
+@pytest.mark.slow
 def test_targets_that_are_no_scale_have_no_agreement(bench: Workbench) -> None:
     bench.write("rows.jsonl", "".join(json.dumps({"input": f"{n}?", "target": 7 * n}) + "\n" for n in range(20)))
     bench.write("job.toml", job(MODELS[1], dataset="rows.jsonl"))

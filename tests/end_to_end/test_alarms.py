@@ -219,6 +219,7 @@ def test_a_drop_that_is_over_closes_by_itself(bench: Workbench) -> None:
     assert "4 nights; recovered on" in pages(bench, 34)["job"]
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_unusable_answers_that_rise_are_not_told_as_worse_answers(bench: Workbench) -> None:
     for night in range(1, 14):
@@ -252,6 +253,7 @@ def test_a_route_that_takes_longer_is_an_alarm_like_any_other(bench: Workbench) 
     assert bench.json("runs")[0]["open_alarms"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_before_eight_nights_it_says_what_it_assumes(bench: Workbench) -> None:
     for night in range(1, 7):
@@ -293,6 +295,7 @@ def test_what_cannot_be_accepted_is_refused(bench: Workbench, arguments: tuple[s
     assert said in bench("accept", *arguments, code=2).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_there_is_nothing_to_accept_of_a_quiet_job(bench: Workbench) -> None:
     dropped(bench, 10)
@@ -449,6 +452,7 @@ def test_the_command_that_is_printed_accepts_whatever_the_job_is_called(bench: W
     assert bench.json("runs")[0]["open_alarms"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_what_cannot_be_compared_is_not_met(bench: Workbench) -> None:
     for night in range(1, 4):

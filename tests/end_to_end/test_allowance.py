@@ -241,6 +241,7 @@ def test_settings_that_say_nothing_are_refused(account: Account, line: str, prob
     assert problem in account.bench("allowance", code=2).stderr
 
 
+@pytest.mark.slow
 def test_scheduled_jobs_are_estimated_from_their_runs_and_paid_out_of_what_is_left(account: Account) -> None:
     bench = account.bench
     schedule = '[schedule]\non_calendar = "*-*-* 02:00"\n'
@@ -266,6 +267,7 @@ def test_scheduled_jobs_are_estimated_from_their_runs_and_paid_out_of_what_is_le
     assert found["says"].startswith("When it runs out is unknown")
 
 
+@pytest.mark.slow
 def test_frames_have_the_window_and_its_readings(account: Account) -> None:
     bench = account.bench
     bench.write("sums.jsonl", sums(3))
@@ -288,6 +290,7 @@ def test_frames_have_the_window_and_its_readings(account: Account) -> None:
     assert Frames(folder=bench.folder).allowance().empty
 
 
+@pytest.mark.slow
 def test_what_is_certain_warns_though_the_rest_is_unknown(account: Account) -> None:
     bench = account.bench
     bench.write("sums.jsonl", sums(6))

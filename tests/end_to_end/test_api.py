@@ -226,6 +226,7 @@ def test_a_single_model_may_be_named_without_a_list(folder: Path) -> None:
     assert wb.plan(made(), folder=folder, models=MODELS[1], limit=2).to_send == 2
 
 
+@pytest.mark.slow
 def test_occasions_are_those_of_the_command_line(folder: Path) -> None:
     nightly = made(run={"reuse": "occasion"})
     ended = wb.run(nightly, folder=folder, occasion="2026-11-21T02:00+01:00", report=False)
@@ -254,6 +255,7 @@ def test_a_table_keeps_the_values_it_has() -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_question_is_asked_anew_each_time(folder: Path, platform: ThreadedServer) -> None:
     before = platform.platform.statistics.requests[MODELS[0]]
     answers = [wb.ask(MODELS[0], "What is 6 * 7?", folder=folder) for _ in range(2)]
@@ -265,6 +267,7 @@ def test_a_question_is_asked_anew_each_time(folder: Path, platform: ThreadedServ
     assert len(wb.open("other.duckdb", folder=folder).runs()) == 1
 
 
+@pytest.mark.slow
 def test_both_kinds_of_function_work_where_a_loop_is_running(folder: Path) -> None:
     async def cell() -> list[wb.Run]:
         plain = wb.run(made(), folder=folder, progress=False, report=False)  # as a notebook's cell calls it
@@ -310,6 +313,7 @@ print(run.status, run.summary.completed, run.summary.reused, flush=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["script", pytest.param("cell", marks=pytest.mark.slow)])
 def test_an_interrupt_drains_and_the_same_call_resumes(tmp_path: Path, kind: str) -> None:
     with ThreadedServer(quick(load_config(), 100.0)) as server:

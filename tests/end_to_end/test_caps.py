@@ -80,6 +80,7 @@ def test_two_processes_share_one_cap_and_a_killed_one_counts_what_it_may_have_us
         assert bench.json("run", "two.toml", "--no-report", code=7)["completed"] == 2
 
 
+@pytest.mark.slow
 def test_a_cap_holds_for_the_jobs_and_tags_that_it_names(tmp_path: Path) -> None:
     with ThreadedServer(platform_of(M)) as server:
         # what is not known of another job's cap keeps none of these from running
@@ -121,6 +122,7 @@ def test_a_judge_keeps_the_caps_and_tags_of_the_job_that_it_judges(tmp_path: Pat
         assert "ghost_s = 7" in toml
 
 
+@pytest.mark.slow
 def test_units_and_shares_follow_the_weights(tmp_path: Path) -> None:
     weights = '[[allowance.weights]]\nmodel = "*"\nsince = 2026-01-01\nprompt = 1.0\ncompletion = 10.0\n'
     with ThreadedServer(platform_of(M)) as server:
@@ -141,6 +143,7 @@ def test_units_and_shares_follow_the_weights(tmp_path: Path) -> None:
         assert json.loads(bench("allowance", "status", "--json").stdout)["seen"]["units"] - drawn <= 1.5
 
 
+@pytest.mark.slow
 def test_calls_that_nothing_bounds_make_what_is_used_a_least(tmp_path: Path) -> None:
     with ThreadedServer(platform_of(M | {"reports_usage": False})) as server:
         bench = written(tmp_path, server, "", "one", "two", samples=3)
@@ -154,6 +157,7 @@ def test_calls_that_nothing_bounds_make_what_is_used_a_least(tmp_path: Path) -> 
         assert cap["unbounded_calls"] == 3
 
 
+@pytest.mark.slow
 def test_of_two_caps_in_a_request_the_higher_counts(tmp_path: Path) -> None:
     with ThreadedServer(platform_of(M | {"reports_usage": False})) as server:
         bench = written(tmp_path, server, '[[caps]]\nper = "day"\ntotal_tokens = 60000\n', samples=1)

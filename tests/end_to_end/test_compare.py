@@ -217,6 +217,7 @@ def test_what_is_compared_with_nothing_is_no_baseline(bench: Workbench) -> None:
     assert Path(page).read_text("utf-8").count("not compared</span>") == 2
 
 
+@pytest.mark.slow
 def test_models_that_are_chosen_are_looked_for_among_all(bench: Workbench) -> None:
     record(bench, "r1", {"mini": [1.0] * 12, "large": [0.0] * 12, "other": [0.0] * 12})
     assert "did you mean 'mini'?" in bench("compare", "--no-report", "--model", "mni", code=2).stderr
@@ -232,6 +233,7 @@ def test_the_baseline_has_a_score_where_any_model_has(bench: Workbench) -> None:
     assert bench.json("compare", "--no-report", "--baseline", "silent")["baseline"] == "silent"
 
 
+@pytest.mark.slow
 def test_many_runs_have_a_page(bench: Workbench) -> None:
     for number in range(1, 13):
         record(bench, f"r{number}", {"m": [1.0] * 3})
@@ -244,6 +246,7 @@ def test_a_run_that_was_not_finished_is_said(bench: Workbench) -> None:
     assert any("r1 is not complete (interrupted)" in note for note in bench.json("compare", "--no-report")["notes"])
 
 
+@pytest.mark.slow
 def test_answers_that_are_the_same_ones_are_said(tmp_path: Path, platform: ThreadedServer) -> None:
     bench = Workbench(tmp_path, platform)
     bench.write("sums.jsonl", sums(3))
@@ -263,6 +266,7 @@ def test_answers_that_are_left_out_cost_nothing_and_are_marked(bench: Workbench)
     ]
 
 
+@pytest.mark.slow
 def test_parts_of_the_dataset_are_compared_by_themselves_and_adjusted_together(bench: Workbench) -> None:
     topics: list[Any] = ["algebra"] * 12 + ["logic"] * 12 + [["algebra", "logic"], None]
     record(
@@ -282,6 +286,7 @@ def test_parts_of_the_dataset_are_compared_by_themselves_and_adjusted_together(b
     assert bench.json("compare", "--no-report")["slices"] == parts, "columns of few values are looked at unasked"
 
 
+@pytest.mark.slow
 def test_a_column_of_many_values_is_sliced_only_where_it_is_named(bench: Workbench) -> None:
     record(
         bench, "r1", {"m": [1.0] * 70, "n": [0.0] * 70}, metadata=[{"row": row, "part": row % 20} for row in range(70)]

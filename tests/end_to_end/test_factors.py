@@ -100,6 +100,7 @@ def test_a_prompt_that_helps_some_models_and_harms_another_says_which(bench: Wor
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_where_no_effect_is_shown_it_says_what_could_have_been(bench: Workbench) -> None:
     record_grid(bench, grid(dict.fromkeys(MODELS, 0.0)))
     effects = bench.json("compare", "--no-report")["factors"]["effects"]
@@ -111,6 +112,7 @@ def test_where_no_effect_is_shown_it_says_what_could_have_been(bench: Workbench)
     assert said in bench("compare", "--no-report").stdout
 
 
+@pytest.mark.slow
 def test_what_is_said_between_combinations_is_the_same_without_the_grid(bench: Workbench) -> None:
     values = grid(dict.fromkeys(MODELS, 0.14))
     record_grid(bench, values)
@@ -148,6 +150,7 @@ def test_missing_answers_of_a_combination_do_not_help_its_variant(bench: Workben
     )
 
 
+@pytest.mark.slow
 def test_samples_that_belong_together_are_one_of_a_main_effect_too(bench: Workbench) -> None:
     clusters = [f"text {place // 5}" for place in range(SAMPLES)]
     record_grid(bench, grid(dict.fromkeys(MODELS, 0.14)), clusters=clusters)
@@ -155,6 +158,7 @@ def test_samples_that_belong_together_are_one_of_a_main_effect_too(bench: Workbe
     assert {one["method"] for one in effects} == {"t test over 12 clusters"}
 
 
+@pytest.mark.slow
 def test_a_model_is_taken_with_all_its_variants_or_with_one(bench: Workbench) -> None:
     record_grid(bench, grid(dict.fromkeys(MODELS, 0.0)))
     both = bench.json("compare", "--no-report", "--model", "Large", "--model", "Tiny · terse")
@@ -199,6 +203,7 @@ def test_a_list_of_runs_names_the_best_and_the_worst_combination(bench: Workbenc
     assert f"{ends[best]:.3f}  {best}  {ends[worst]:.3f}" in row
 
 
+@pytest.mark.slow
 def test_a_run_after_another_leads_with_what_changed(bench: Workbench) -> None:
     before = grid(dict.fromkeys(MODELS, 0.0))
     jobs = [
@@ -241,6 +246,7 @@ def test_what_is_unknown_in_a_run_is_not_unchanged(bench: Workbench) -> None:
     assert ["a · plain in r2" in told, "c · plain in r2" in told] == [True, False]
 
 
+@pytest.mark.slow
 def test_a_right_answer_costs_the_tokens_of_the_wrong_ones_too(bench: Workbench) -> None:
     values: dict[str, Values] = {
         "half": [1.0, 0.0] * 20,
@@ -264,6 +270,7 @@ def test_a_right_answer_costs_the_tokens_of_the_wrong_ones_too(bench: Workbench)
     assert [side["tokens_per_right"] for side in bench.json("compare", "--no-report", "r2")["sides"]] == [None, None]
 
 
+@pytest.mark.slow
 def test_a_right_answer_costs_units_where_its_model_has_a_weight(bench: Workbench) -> None:
     record(bench, "r1", {"half": [1.0, 0.0] * 20, "unweighted": [1.0, 0.0] * 20}, scorers=["exact"])
     assert {side["units_per_right"] for side in bench.json("compare", "--no-report")["sides"]} == {None}

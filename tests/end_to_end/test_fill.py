@@ -163,6 +163,7 @@ def test_a_sheet_without_targets_gets_answers_and_no_flags(bench: Workbench, pla
     assert last_line(done) == "filled: marks.xlsx, 3 of 3 rows"
 
 
+@pytest.mark.slow
 def test_equal_rows_are_asked_each_and_a_limit_leaves_the_others(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("job.toml", job(more="limit = 1"))
     path = workbook(bench.folder / "marks.xlsx", [*questions(2), *questions(2)])
@@ -178,6 +179,7 @@ def test_equal_rows_are_asked_each_and_a_limit_leaves_the_others(bench: Workbenc
     assert asked(platform) == 4
 
 
+@pytest.mark.slow
 def test_a_budget_leaves_rows_to_the_same_command(bench: Workbench, sheet: Path, platform: ThreadedServer) -> None:
     bench.write("job.toml", job() + "[budget]\nrequests = 4\n")
     done = bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report", code=7)
@@ -190,6 +192,7 @@ def test_a_budget_leaves_rows_to_the_same_command(bench: Workbench, sheet: Path,
     assert asked(platform) == 10
 
 
+@pytest.mark.slow
 def test_json_answers_get_a_column_for_each_field_and_text_stays_text(bench: Workbench) -> None:
     wanted = [{"grade": 2, "why": "=1+1", "parts": [1]}, {"grade": 1.5, "why": "+", "ok": True}]
     bench.write("job.toml", job("sim/extract").replace('"numeric"', '"json"'))
@@ -360,6 +363,7 @@ def test_a_sheet_that_is_another_one_by_the_end_is_left_alone(tmp_path: Path) ->
     assert [row["id"] for row in rows(tmp_path / "marks.filled.xlsx")] == [f"r{n}" for n in range(12)]
 
 
+@pytest.mark.slow
 def test_ctrl_c_writes_what_is_known(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 150)) as server:
         bench = Workbench(tmp_path, server)

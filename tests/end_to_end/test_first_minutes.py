@@ -107,6 +107,7 @@ def test_a_completion_script_for_each_shell(tmp_path: Path, shell: str) -> None:
     assert "_WORKBENCH_COMPLETE" in Workbench(tmp_path, None)("completion", shell).stdout
 
 
+@pytest.mark.slow
 def test_commands_and_runs_complete(bench: Workbench) -> None:
     def completed(words: str) -> list[str]:
         count = str(len(words.split(" ")) - 1)

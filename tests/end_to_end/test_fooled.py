@@ -108,6 +108,7 @@ def test_a_tool_call_where_a_text_was_asked_is_not_right(bench: Workbench) -> No
     assert (found["verdict"], found["unknown"]) == ("worse", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outcome", first_of(LOST))
 def test_answers_that_were_lost_are_bounded_and_the_model_is_not_ranked(bench: Workbench, outcome: Outcome) -> None:
     hidden(bench, outcome)
@@ -125,11 +126,13 @@ def test_answers_that_were_lost_are_bounded_and_the_model_is_not_ranked(bench: W
     assert "good scores 0." in Page(bench.json("report", "last")["report"]).text
 
 
+@pytest.mark.slow
 def test_what_no_scorer_could_read_is_unknown(bench: Workbench) -> None:
     hidden(bench, reasons={("cheat", sample): "the scorer failed: ValueError: no number" for sample in WRONG})
     assert verdict(bench)["verdict"] == "open"
 
 
+@pytest.mark.slow
 def test_a_fallback_s_answers_are_unknown(bench: Workbench) -> None:
     names = {("cheat", sample): "good" for sample in WRONG}
     record(bench, "r1", {"good": GOOD, "cheat": CHEAT}, scorers=["exact"], served_by=names)
@@ -138,6 +141,7 @@ def test_a_fallback_s_answers_are_unknown(bench: Workbench) -> None:
     assert "are of another model (good) and are left out" in found["notes"]
 
 
+@pytest.mark.slow
 def test_a_foreign_name_of_a_model_that_names_itself_is_unknown(bench: Workbench) -> None:
     names = {("cheat", sample): "somebody-70b" for sample in WRONG}
     record(bench, "r1", {"good": GOOD, "cheat": CHEAT}, scorers=["exact"], served_by=names)
@@ -156,6 +160,7 @@ def test_samples_that_were_taken_out_are_said_with_why(bench: Workbench) -> None
     assert f"{len(WRONG)} of {N} samples are taken out by `workbench invalidate`: too hard" in found["notes"]
 
 
+@pytest.mark.slow
 def test_answers_that_are_reused_are_said_with_their_dates(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(8))
     bench.write("job.toml", job("sim/instant"))
@@ -189,6 +194,7 @@ def test_another_prompt_or_temperature_is_said_with_both(bench: Workbench) -> No
     assert "request.temperature differs: 0" in notes
 
 
+@pytest.mark.slow
 def test_one_sample_under_six_ids_is_one(bench: Workbench) -> None:
     rows = [{"id": f"twin{n}", "input": "What is 1 + 1?", "target": 2} for n in range(6)]
     rows += [{"id": f"other{n}", "input": f"What is {n} + {n + 9}?", "target": 2 * n + 9} for n in range(4)]
@@ -200,6 +206,7 @@ def test_one_sample_under_six_ids_is_one(bench: Workbench) -> None:
     assert [row["asked"] for row in bench.json("show", "last")["scores"]] == [5, 5]
 
 
+@pytest.mark.slow
 def test_samples_with_another_target_are_not_the_same(bench: Workbench) -> None:
     bench.write("job.toml", job("sim/instant"))
     for other in (0, 4):  # in the second run four samples ask for less
@@ -214,6 +221,7 @@ def test_samples_with_another_target_are_not_the_same(bench: Workbench) -> None:
     assert any("dataset is not the same" in note for note in found["notes"])
 
 
+@pytest.mark.slow
 def test_a_higher_cap_of_one_side_is_said(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(12))
     text = job("Abacus Large [careful]", "sim/instant").replace("max_tokens = 64", "max_tokens = 16")
@@ -318,6 +326,7 @@ def test_a_scorer_without_a_scale_ranks_no_model_with_missing_scores(bench: Work
     assert gate(bench, 0.5)["min_mean cheat"] == "cannot tell"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("every", "said"),
     [
@@ -420,6 +429,7 @@ def test_what_the_lost_answers_cannot_change_is_known(bench: Workbench) -> None:
     assert (beside["verdict"], beside["unknown"], beside["shared"]) == ("better", 0, 20)
 
 
+@pytest.mark.slow
 def test_wrong_answers_that_are_lost_lift_no_model_to_the_first_place(bench: Workbench) -> None:
     """All of good is known: 75 %. Cheat is right on 65 %, and a fifth of its answers are lost, all of them wrong."""
     wrong = list(range(65, 84))
@@ -435,6 +445,7 @@ def test_wrong_answers_that_are_lost_lift_no_model_to_the_first_place(bench: Wor
     assert (run["mean_score_at_worst"], run["mean_score_at_best"]) == (pytest.approx(0.7), pytest.approx(0.795))
 
 
+@pytest.mark.slow
 def test_a_pair_of_runs_is_adjusted_for_all_that_another_baseline_shows(bench: Workbench) -> None:
     for number in (1, 2, 3):
         values = [float((n * 7 + number) % 10 < 4 + 2 * number) for n in range(60)]

@@ -156,6 +156,7 @@ def test_the_notebook_runs_while_a_run_is_writing(tmp_path: Path) -> None:
     assert any("sim/prose" in text and "The answer is" not in text for text in texts)
 
 
+@pytest.mark.slow
 def test_frames_have_what_one_groups_by(bench: Workbench) -> None:
     rows = [
         {"id": str(n), "input": f"What is {n} + 1?", "target": n + 1, "level": "easy", "topic": "sums"} for n in (1, 2)
@@ -213,6 +214,7 @@ def test_further_columns_have_the_types_of_their_values(bench: Workbench, tmp_pa
     answers.to_parquet(tmp_path / "answers.parquet")
 
 
+@pytest.mark.slow
 def test_tags_can_be_grouped_by_in_every_frame(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(2))
     bench.write("job.toml", 'tags = { team = "öptics", night = "1" }\n' + job())

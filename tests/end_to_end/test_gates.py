@@ -76,6 +76,7 @@ def test_samples_without_spread_decide_no_gate(bench: Workbench) -> None:
     assert "scores 0.500 [0.079, 0.921] on 2 samples" in result["reason"]
 
 
+@pytest.mark.slow
 def test_the_reason_counts_the_other_gates_that_failed(bench: Workbench) -> None:
     gates = "min_mean = { numeric = 0.9 }\nmax_failed_share = 0.005"
     gated(bench, gates, "sim/instant", "sim/prose", "Abacus Large [careful]", wrong=30)
@@ -97,12 +98,14 @@ def test_whoever_reads_what_is_printed_may_leave_and_the_code_is_the_same(bench:
         assert "cannot" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("more", "code"), [("", 0), ('\non_uncertain = "fail"', 100)])
 def test_what_the_answers_cannot_tell_passes_unless_told_otherwise(bench: Workbench, more: str, code: int) -> None:
     gated(bench, "min_mean = { numeric = 0.5 }" + more, wrong=28)
     assert told(bench.json("run", "job.toml", "--no-report", code=code)) == {"min_mean": "cannot tell"}
 
 
+@pytest.mark.slow
 def test_gates_that_could_not_be_decided_do_not_pass(bench: Workbench) -> None:
     gated(bench, "max_failed_share = 0.5", count=4)
     bench.json("run", "job.toml", "--no-report")
@@ -210,6 +213,7 @@ def test_a_model_that_becomes_worse_fails_one_occasion_and_not_each_after_it(ben
     assert "below its level before 8 Nov by “exact”" in recorded_text(gone)
 
 
+@pytest.mark.slow
 def test_a_fallback_fails_a_run_whose_job_says_so(bench: Workbench) -> None:
     values = {"m": [1.0] * 12, "n": [1.0] * 12}
     record(bench, "r1", values, served_by={("n", 3): "m"}, on_fallback="fail")

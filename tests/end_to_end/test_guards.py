@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from workbench.local_platform.config import PlatformConfig
@@ -115,6 +117,7 @@ def test_an_exhausted_allowance_stops_the_run_and_keeps_everything(tmp_path: Pat
     assert balanced(result)
 
 
+@pytest.mark.slow
 def test_routes_that_suddenly_all_refuse_alike_stop_the_run(tmp_path: Path) -> None:
     silent = {
         "exhausted_status": 403,

@@ -131,6 +131,7 @@ REPLAYED: dict[str, dict[int, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_real_gateway_s_fallbacks_are_found_and_nothing_else(bench: Workbench) -> None:
     asked(bench, "r1", REPLAYED, on_fallback="fail")
     with reading(bench.ledger) as reader:

@@ -83,6 +83,7 @@ def test_a_job_without_a_schedule_is_not_missed(bench: Workbench) -> None:
     assert "Since yesterday" not in index.text, "nothing was asked, and nothing is due"
 
 
+@pytest.mark.slow
 def test_a_judge_is_part_of_the_job_that_it_judges(bench: Workbench) -> None:
     record(bench, "r1", {"m": RIGHT}, scorers=["exact"])
     record(bench, "r2", {"judge": RIGHT}, job="j judged by judge", tags={"judged_run": "r1"})
@@ -116,6 +117,7 @@ def test_what_of_the_job_and_of_its_models_changed_is_named_beside_the_intervals
     assert found.text.count("Thin vertical lines: 95 % intervals. Dotted lines: something changed") == 1
 
 
+@pytest.mark.slow
 def test_who_answers_is_marked_from_run_to_run(bench: Workbench) -> None:
     names = ["m", "a", "a", None, "a", "m", "m-2026"]
     listed = {"a": "a", "m": "m"}
@@ -182,6 +184,7 @@ def test_samples_of_one_cluster_are_not_taken_for_independent_ones(bench: Workbe
     assert "25.0 points less" in change_text(change)
 
 
+@pytest.mark.slow
 def test_a_sample_of_which_some_epochs_are_new_is_compared(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(6))
     for epochs in (1, 3):

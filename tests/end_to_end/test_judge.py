@@ -93,6 +93,7 @@ def test_it_is_heard_also_after_the_clock_was_put_back(bench: Workbench) -> None
     assert means(bench, run_id)["judge"] == pytest.approx(4 / 6)
 
 
+@pytest.mark.slow
 def test_a_simulated_judge_is_none_of_the_visible_models(bench: Workbench) -> None:
     judged(bench, "My Own Judge")
     bench.write("job.toml", (bench.folder / "job.toml").read_text("utf-8").replace('["sim/instant"]', '"visible"'))
@@ -125,6 +126,7 @@ def test_a_budget_holds_and_the_rest_is_asked_later(bench: Workbench) -> None:
     assert bench.json("score", run_id, "--yes")["pending"] == 0
 
 
+@pytest.mark.slow
 def test_a_model_that_judges_itself_is_said(bench: Workbench) -> None:
     run_id = judged(bench, "sim/instant")
     assert "note: sim/instant judges its own answers among others" in bench("score", run_id, code=3).stderr
@@ -157,6 +159,7 @@ def test_a_template_may_name_columns_that_not_every_sample_has(bench: Workbench)
     assert bench.json("score", run_id, "--yes")["pending"] == 0
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_not_visible_is_said_before_a_run_spends_anything(bench: Workbench) -> None:
     judged(bench, model="Abacus Larg [careful]")
     expected = "job.toml:15: scorers[1].model: 'Abacus Larg [careful]' is not visible to this account"

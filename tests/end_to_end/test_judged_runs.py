@@ -49,6 +49,7 @@ def test_its_verdicts_are_in_the_runs_own_last_lines_gates_and_usage(
     assert (again["reused"], calls(platform) - before) == (SAMPLES, 2 * SAMPLES), "nothing is paid for twice"
 
 
+@pytest.mark.slow
 def test_what_the_budget_leaves_is_asked_and_the_rest_named_with_its_command(
     bench: Workbench, platform: ThreadedServer
 ) -> None:
@@ -104,6 +105,7 @@ def test_a_scheduled_run_is_not_over_before_it_is_judged(bench: Workbench) -> No
     assert [gate["result"] for gate in again["gates"]] == ["met"]
 
 
+@pytest.mark.slow
 def test_tokens_that_are_not_known_leave_nothing_for_a_judge(tmp_path: Path) -> None:
     route = {"reports_usage": False}
     with ThreadedServer(one_route(**route)) as server:

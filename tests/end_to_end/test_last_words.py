@@ -101,6 +101,7 @@ def test_a_redirected_call_drew_nothing_and_is_not_sent_again(oddly: Workbench, 
     assert oddly.json("usage")[0]["maybe_drawn"] == 0
 
 
+@pytest.mark.slow
 def test_an_empty_answer_does_not_stand_where_a_later_pass_failed(oddly: Workbench) -> None:
     """It was asked again, and what came then is worth a rerun."""
     prompts(oddly, "flip", "plain", more=GATES)
@@ -121,6 +122,7 @@ def test_a_judge_that_refused_is_asked_once_more_where_that_is_wanted(oddly: Wor
         assert len(odd.requests) == before + sent, "its words are no vote"
 
 
+@pytest.mark.slow
 def test_an_end_that_no_rule_knows_is_named_and_counted(oddly: Workbench) -> None:
     prompts(oddly, "novel 1", "novel 2", "plain")
     result = oddly.json("run", "job.toml")
@@ -141,6 +143,7 @@ def rescued(tmp_path: Path) -> Iterator[Workbench]:
         yield Workbench(tmp_path, server)
 
 
+@pytest.mark.slow
 def test_a_fallback_s_answers_are_asked_once_more(rescued: Workbench) -> None:
     rescued.write("sums.jsonl", sums(3))
     rescued.write("job.toml", job("good", "rescued"))
@@ -165,6 +168,7 @@ def test_a_judge_that_a_fallback_answered_for_adds_no_runs_and_can_be_asked_agai
     assert rescued.json("runs")[0]["calls"] == 3
 
 
+@pytest.mark.slow
 def test_a_refusal_is_right_where_the_sample_or_the_scorer_says_so(oddly: Workbench) -> None:
     rows = [
         {"input": "refused 1", "refusal": "right"}, {"input": "plain 2", "refusal": "right"}, {"input": "refused 3", "target": "help"},
@@ -182,6 +186,7 @@ def test_a_refusal_is_right_where_the_sample_or_the_scorer_says_so(oddly: Workbe
     assert (plain["interval"]["mean"], read["interval"]["mean"]) == (0.5, 0.75)
 
 
+@pytest.mark.slow
 def test_a_text_that_broke_off_is_sent_again(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, "broken", "plain")
     first = run(oddly, code=3)

@@ -29,6 +29,7 @@ def test_the_demo_needs_nothing_and_names_its_report(tmp_path: Path) -> None:
     assert again["report"] is None
 
 
+@pytest.mark.slow
 def test_a_run_is_recorded_scored_and_reported(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(40))
     bench.write("job.toml", job("Abacus Large [careful]", "Abacus Mini [fast]", "Abacus Classic"))
@@ -60,6 +61,7 @@ def test_a_run_is_recorded_scored_and_reported(bench: Workbench, platform: Threa
     assert bench.json("ledger", "check")["sound"]
 
 
+@pytest.mark.slow
 def test_a_rerun_sends_nothing_fresh_sends_all_and_keeps_the_old(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(30))
     bench.write("job.toml", job("sim/instant", "sim/prose"))
@@ -80,6 +82,7 @@ def test_a_rerun_sends_nothing_fresh_sends_all_and_keeps_the_old(bench: Workbenc
     assert (resumed["reused"], resumed["completed"]) == (60, 0)
 
 
+@pytest.mark.slow
 def test_only_what_is_new_is_sent(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(10))
     bench.write("job.toml", job("sim/instant"))
@@ -96,6 +99,7 @@ def test_only_what_is_new_is_sent(bench: Workbench, platform: ThreadedServer) ->
     assert sum(platform.platform.statistics.requests.values()) == 60
 
 
+@pytest.mark.slow
 def test_intended_duplicates_stay_duplicates(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(3) * 2)
     bench.write("job.toml", job())
@@ -105,6 +109,7 @@ def test_intended_duplicates_stay_duplicates(bench: Workbench, platform: Threade
     assert sum(platform.platform.statistics.requests.values()) == 6
 
 
+@pytest.mark.slow
 def test_changing_a_scorer_scores_again_without_a_call(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(10))
     bench.write("job.toml", job("Abacus Large [careful]"))
@@ -143,6 +148,7 @@ def test_a_route_with_a_missing_secret_fails_alone(bench: Workbench) -> None:
     assert result["outcomes"] == {"ok": 5, "route_unauthorised": 5}
 
 
+@pytest.mark.slow
 def test_messages_tools_and_reasoning_are_recorded(bench: Workbench) -> None:
     tool = {
         "type": "function",
@@ -289,6 +295,7 @@ def test_reading_commands(bench: Workbench, command: str) -> None:
     assert bench.json(command)
 
 
+@pytest.mark.slow
 def test_the_key_is_nowhere(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(10))
     bench.write("job.toml", job("sim/instant", "sim/flaky", "sim/locked"))
@@ -321,6 +328,7 @@ def test_the_standalone_platform_serves_until_told(tmp_path: Path) -> None:
     assert "no endpoint" not in bench("models", code=6).stderr
 
 
+@pytest.mark.slow
 def test_the_embedded_platform_dies_with_its_command(tmp_path: Path) -> None:
     import psutil
 

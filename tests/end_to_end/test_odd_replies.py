@@ -77,6 +77,7 @@ def test_a_run_of_empty_answers_alone_does_not_meet_a_mean(oddly: Workbench) -> 
     assert 'tests="8" failures="8"' in oddly("export", "last", "--format", "junit").stdout
 
 
+@pytest.mark.slow
 def test_a_key_that_a_server_echoes_is_kept_nowhere(oddly: Workbench) -> None:
     prompts(oddly, "plain")
     oddly("run", "job.toml")
@@ -85,6 +86,7 @@ def test_a_key_that_a_server_echoes_is_kept_nowhere(oddly: Workbench) -> None:
             assert KEY.encode() not in path.read_bytes(), path
 
 
+@pytest.mark.slow
 def test_a_key_that_is_echoed_in_escapes_is_kept_nowhere(oddly: Workbench) -> None:
     prompts(oddly, "escaped")
     result = run(oddly)
@@ -95,6 +97,7 @@ def test_a_key_that_is_echoed_in_escapes_is_kept_nowhere(oddly: Workbench) -> No
             assert KEY[3:].encode() not in path.read_bytes(), path
 
 
+@pytest.mark.slow
 def test_a_short_key_does_not_redact_answers(oddly: Workbench) -> None:
     oddly.environment["WORKBENCH_API_KEY"] = "e"
     prompts(oddly, "plain")
@@ -103,6 +106,7 @@ def test_a_short_key_does_not_redact_answers(oddly: Workbench) -> None:
     assert call["answer"].startswith("The answer is 4.")
 
 
+@pytest.mark.slow
 def test_a_second_signal_cancels_whatever_stopped_the_sending(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, "expired", "hang 1", "hang 2")
     process = oddly.start("run", "job.toml", "--no-report", "--json")
@@ -151,6 +155,7 @@ def test_a_reply_that_is_looked_into_is_kept_whatever_is_cancelled(oddly: Workbe
     assert oddly.json("slots") == [], "an answered call leaves no ghost"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_in_quick_succession_leave_a_record_of_every_call(
     oddly: Workbench, odd: OddServer, number: signal.Signals
@@ -166,6 +171,7 @@ def test_signals_in_quick_succession_leave_a_record_of_every_call(
     assert (process.returncode, json.loads(out)["outcomes"]) == (128 + number, {"cancelled": 8}), error
 
 
+@pytest.mark.slow
 def test_a_closed_terminal_stops_no_run_that_was_told_to_outlive_it(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(40))
     bench.write("job.toml", job())
@@ -221,6 +227,7 @@ def test_a_servers_words_do_not_act_on_the_terminal(oddly: Workbench) -> None:
     assert "\x1b" not in oddly("models", code=6).stderr
 
 
+@pytest.mark.slow
 def test_samples_whose_requests_become_equal_are_told_apart(oddly: Workbench, odd: OddServer) -> None:
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
     oddly.write("tools.json", json.dumps([tool]))
@@ -258,6 +265,7 @@ def test_a_notebook_that_writes_changes_neither_result_nor_exit_code(oddly: Work
     assert again["reused"] == 2
 
 
+@pytest.mark.slow
 def test_resuming_a_plain_run_reuses_what_it_reused(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(4))
     bench.write("job.toml", job("sim/instant"))
@@ -279,6 +287,7 @@ def test_the_embedded_platform_is_the_same_whatever_its_port(tmp_path: Path, cat
     assert [result["reused"] for result in results] == [0, 3]
 
 
+@pytest.mark.slow
 def test_a_file_in_the_working_folder_does_not_shadow_a_module(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     bench.write("numbers.py", "raise SystemExit('shadowed')")
@@ -340,6 +349,7 @@ def test_jobs_that_cannot_be_run_are_refused(
     assert not odd.requests
 
 
+@pytest.mark.slow
 def test_odd_surroundings_are_named(oddly: Workbench) -> None:
     prompts(oddly, "plain")
     oddly.write("reports", "a file, not a folder")

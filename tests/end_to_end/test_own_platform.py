@@ -77,6 +77,7 @@ def own(tmp_path: Path) -> Any:
         yield bench, state
 
 
+@pytest.mark.slow
 def test_what_is_reserved_stops_a_run_and_no_question(own: tuple[Workbench, State]) -> None:
     bench, state = own
     state.add_draw("lab", 6_000, "chat UI")
@@ -89,6 +90,7 @@ def test_what_is_reserved_stops_a_run_and_no_question(own: tuple[Workbench, Stat
     assert bench.json("run", "job.toml", "--no-report")["completed"] == 3, "a rerun sends what was refused"
 
 
+@pytest.mark.slow
 def test_a_reading_is_taken_from_the_platform(own: tuple[Workbench, State]) -> None:
     bench, state = own
     bench.write("workbench.toml", SETTINGS)
@@ -119,6 +121,7 @@ def test_what_the_platform_estimates_is_a_range(own: tuple[Workbench, State]) ->
     assert (reading["units_low"], reading["units_high"]) == (100, 1000), "a call in flight may use less"
 
 
+@pytest.mark.slow
 def test_a_platform_whose_clock_is_behind_is_read_at_this_machines_time(tmp_path: Path) -> None:
     behind = Surroundings(clock=Clock(begins_at=datetime.now(UTC) - timedelta(minutes=5)))
     with ThreadedServer(platform_of({"id": "m"}), around=behind) as server:
@@ -131,6 +134,7 @@ def test_a_platform_whose_clock_is_behind_is_read_at_this_machines_time(tmp_path
         assert bench.json("allowance", "status")["unseen"][0] == 0, "nobody else used anything"
 
 
+@pytest.mark.slow
 def test_a_scheduled_run_takes_a_reading_at_its_end(own: tuple[Workbench, State]) -> None:
     bench, state = own
     bench.write("workbench.toml", SETTINGS)

@@ -179,6 +179,7 @@ def test_one_model_alone_is_not_the_best(bench: Workbench) -> None:
     assert "<td>best</td>" not in page.text
 
 
+@pytest.mark.slow
 def test_answers_that_were_cut_off_are_answers_of_no_use_everywhere(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("sim/instant").replace("max_tokens = 64", "max_tokens = 3"))
@@ -188,6 +189,7 @@ def test_answers_that_were_cut_off_are_answers_of_no_use_everywhere(bench: Workb
     assert '<td class="n">0 of 3</td>\n<td class="n"><span class="wasted">3</span> of 3</td>' in page.text
 
 
+@pytest.mark.slow
 def test_scores_are_printed_before_the_page_is_made(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())
@@ -203,6 +205,7 @@ def test_scores_are_printed_before_the_page_is_made(bench: Workbench) -> None:
     assert "error: " in done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_writes_its_own_pages_and_says_how_old_the_others_are(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())
@@ -231,6 +234,7 @@ def unpacked(path: Path) -> str:
     return text + "".join(gzip.decompress(base64.b64decode(part)).decode() for part in packed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["report", "compare"])
 def test_a_file_to_send_says_what_it_is_asked_to_and_no_more(
     desk: Workbench, run: dict[str, Any], command: str

@@ -75,6 +75,7 @@ def test_what_cannot_pass_is_not_asked_again(tmp_path: Path, fields: dict[str, A
     assert result["outcomes"] == {outcome: 4}
 
 
+@pytest.mark.slow
 def test_plan_prints_the_cap(tmp_path: Path) -> None:
     with ThreadedServer(one_route()) as server:
         bench = Workbench(tmp_path, server)
@@ -144,6 +145,7 @@ def test_a_retry_after_is_honoured(tmp_path: Path) -> None:
     assert requests == 2
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_counts_what_waited_as_failed(tmp_path: Path) -> None:
     config = platform_of(
         {"id": "m", "faults": [{"status": 503}]},

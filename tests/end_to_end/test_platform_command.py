@@ -192,6 +192,7 @@ def test_the_access_log_tells_of_requests_and_of_no_key_or_prompt(desk: Workbenc
         assert hidden not in told
 
 
+@pytest.mark.slow
 def test_statistics_are_for_those_who_may_read_them(desk: Workbench) -> None:
     desk.write("platform.toml", SLOW.replace("700", "0") + '[[accounts]]\nname = "lab"\n[[accounts]]\nname = "ben"\n')
     keys = {name: key_for(desk, name) for name in ("lab", "ben")}
@@ -469,6 +470,7 @@ simulated = "echo"
 LAB = '[[accounts]]\nname = "lab"\n'
 
 
+@pytest.mark.slow
 def test_a_configuration_is_changed_while_it_serves(desk: Workbench) -> None:
     desk.write("platform.toml", LAB + ROUTES)
     key = key_for(desk)

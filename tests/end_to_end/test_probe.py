@@ -252,6 +252,7 @@ def test_the_settings_stay_as_they_were_written(bench: Workbench, before: bytes,
     assert bench.json("routes", "status")["routes"][0]["usual_identity"] == "known_alias"
 
 
+@pytest.mark.slow
 def test_a_probe_that_a_cap_ends_says_so(tmp_path: Path) -> None:
     with ThreadedServer(planted()) as server:
         bench = Workbench(tmp_path, server)

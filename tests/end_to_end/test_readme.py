@@ -93,6 +93,7 @@ def without_chance(text: str, folder: str = "/home/ada/tickets") -> str:
     return re.sub(r"  +", "  ", re.sub(r"\d+\.\d{2,}(?= +\d+ +\d+\n)", "MS", text))
 
 
+@pytest.mark.slow
 def test_the_tutorial_word_by_word(tmp_path: Path) -> None:
     """Its files are written as it says, and its commands print what it says."""
     bench = Workbench(tmp_path, None)
@@ -109,6 +110,7 @@ def test_the_tutorial_word_by_word(tmp_path: Path) -> None:
     assert printed == 6
 
 
+@pytest.mark.slow
 def test_the_python_of_its_topic(tmp_path: Path) -> None:
     blocks_of_code = re.findall(r"(?:^    .*\n|^\n(?=    ))+", topic("python"), re.MULTILINE)
     code = "\n".join(textwrap.dedent(block) for block in blocks_of_code)

@@ -88,6 +88,7 @@ def test_no_model_better_than_a_constant_is_said_first(bench: Workbench) -> None
     assert said.startswith(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wanted", "code", "result"),
     [(0.9, 100, "not met"), (0.0, 0, "met")],

@@ -232,6 +232,7 @@ def test_a_night_is_the_same_at_a_rerun_and_another_differs(own: Workbench) -> N
     assert not nights["a.duckdb"].equals(nights["c.duckdb"])
 
 
+@pytest.mark.slow
 def test_nothing_of_an_answer_key_is_left(own: Workbench) -> None:
     scratch = own.folder / "scratch"
     scratch.mkdir()
@@ -246,6 +247,7 @@ def test_nothing_of_an_answer_key_is_left(own: Workbench) -> None:
     assert not list(scratch.iterdir())
 
 
+@pytest.mark.slow
 def test_a_served_platform_answers_the_jobs_that_are_named(own: Workbench) -> None:
     server, said = serve(own.folder, "--ephemeral", "--answers", "job.toml")
     with contextlib.ExitStack() as stack:

@@ -98,6 +98,7 @@ def test_datasets_show_says_it_too(bench: Workbench) -> None:
     assert "[dataset]" not in clustered
 
 
+@pytest.mark.slow
 def test_the_old_id_is_the_cluster(bench: Workbench) -> None:
     """By the job, whose answers are all reused, or by `--cluster id` also of a run before it."""
     write(bench.folder, "csv", [f"p{n // 4}" for n in range(24)])
@@ -117,6 +118,7 @@ def test_the_old_id_is_the_cluster(bench: Workbench) -> None:
     assert "as if independent" not in json.dumps(beside["notes"]), "what one of two runs says is known of both"
 
 
+@pytest.mark.slow
 def test_what_people_have_keeps_its_own_ids(bench: Workbench) -> None:
     write(bench.folder, "csv")
     bench.write("job.toml", JOB.format(kind="csv", more=""))

@@ -117,6 +117,7 @@ def test_without_a_call_in_seven_days_the_verdict_says_so(bench: Workbench, monk
     assert [one["says"] for one in found["earlier"]] == ["answered by a on 20 Nov, 6 answers"]
 
 
+@pytest.mark.slow
 def test_the_matrix_has_what_others_answered_and_a_sentence_where_nothing_is(bench: Workbench) -> None:
     record(bench, "r1", {"base": [1.0] * 6, "tutor": [1.0] * 6}, served={"tutor": "base"}, listed={"tutor": "base"})
     text = routes_page(bench).text

@@ -131,6 +131,7 @@ def test_calls_are_listed_with_score_and_answer(recorded: Workbench) -> None:
     assert re.search(r"\d\.?$", first), "an answer to a sum"
 
 
+@pytest.mark.slow
 def test_columns_that_do_not_fit_are_named(recorded: Workbench) -> None:
     wide, narrow = (on_a_terminal(recorded, columns, "runs") for columns in (200, 80))
     assert not any("no room for" in line for line in wide)
@@ -153,6 +154,7 @@ def test_the_score_of_a_run_is_of_the_first_scorer_that_scored(bench: Workbench)
     assert bench.json("runs")[0]["mean_score"] == 1.0, "of numeric: the judge was not asked"
 
 
+@pytest.mark.slow
 def test_numbers_in_a_pipe_are_plain_digits(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(120))
     bench.write("job.toml", job("sim/instant"))

@@ -91,6 +91,7 @@ def test_however_fast_one_types_ctrl_c_the_run_says_how_it_ended(tmp_path: Path,
     assert result["planned"] == sum(result[name] for name in ("reused", "completed", "failed", "pending"))
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_the_embedded_platform_starts_shows_no_traceback(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     bench.write("sums.jsonl", sums(1))
@@ -146,6 +147,7 @@ def test_a_closed_terminal_drains_and_loses_nothing(tmp_path: Path) -> None:
         assert requests < 200
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_cancels(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 20_000)) as server:
         bench = Workbench(tmp_path, server)

@@ -118,6 +118,7 @@ def test_a_judge_is_asked_again_about_corrected_samples_alone(bench: Workbench, 
     assert bench.json("targets", "apply", "job.toml", "--reason", "again")["pending"] == {}
 
 
+@pytest.mark.slow
 def test_what_cannot_be_told_is_left_alone_and_said(nights: Workbench) -> None:
     first = json.loads(sums(1))
     dataset(nights, wrong=0, more=json.dumps(first | {"id": "again", "target": "12345"}) + "\n")

@@ -237,6 +237,7 @@ def test_a_closed_stream_is_no_error(bench: Workbench, closed: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_terminal_without_unicode_gets_numbers(bench: Workbench) -> None:
     bench.write("sums.jsonl", '{"input": "é", "id": "é", "target": 1}\n')
     bench.write("job.toml", job(name="→"))

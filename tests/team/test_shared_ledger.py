@@ -216,6 +216,7 @@ def test_a_file_is_copied_once_and_then_what_is_new(machine: Machine, url: str) 
         assert _without_place(told) == _without_place(wanted), command
 
 
+@pytest.mark.slow
 def test_python_reads_it(machine: Machine, url: str) -> None:
     bench = machine("one")
     assert bench.json("runs") == []
@@ -250,6 +251,7 @@ def test_compacting_keeps_every_row(machine: Machine, url: str) -> None:
     assert bench.json("ledger", "check")["sound"]
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_not_mounted_is_refused(machine: Machine, url: str, tmp_path: Path) -> None:
     bench = machine("one")
     (tmp_path / "team-rows").rename(tmp_path / "unmounted")
@@ -301,6 +303,7 @@ def test_an_older_version_meets_a_newer_schema(machine: Machine, url: str) -> No
     assert "made by a newer version of workbench" in bench("runs", code=2).stderr
 
 
+@pytest.mark.slow
 def test_making_it_again_changes_nothing(machine: Machine, url: str, tmp_path: Path) -> None:
     bench = machine("one")
     assert bench.json("runs") == []
