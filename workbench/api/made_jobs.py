@@ -77,8 +77,7 @@ def make_job(
         **_given(scorers=[_table(scorer, "name") for scorer in scorers] or None),
         **_given(**tables | {"variants": variants or None}, schedule=schedule, description=description or None),
     }
-    where = Path.cwd() if folder is None else Path(folder)
-    job = _job(written, where / f"{name} {MADE_IN_PYTHON}")
+    job = _job(written, Path(folder or Path.cwd()) / f"{name} {MADE_IN_PYTHON}")
     return job if rows is None else msgspec.structs.replace(job, rows=rows, dataset_paths=())
 
 
