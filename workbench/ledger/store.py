@@ -34,7 +34,6 @@ LOCK_PATIENCE_S = 10.0
 POLL_S = 0.02
 _UNKNOWN_ALLOWANCE = AllowanceSettings()
 _LOOKING_S = 0.2  # `is_running` holds a lock for a moment, and must not be taken for a run
-_SMALL_BYTES = 2**24  # some 50,000 calls
 
 
 class LedgerBusyError(LockHeldError):
@@ -108,13 +107,15 @@ class Ledger:
         return self.address.is_shared or self.path.exists() or bool(self.journals())
 
     @property
-    def is_small(self) -> bool:
-        """Whether its file and journals are small; of a team's ledger that is not known here."""
+    def held_bytes(self) -> int | None:
+        """What its file and journals take; None of a team's ledger, of which that is not known here."""
+        if self.address.is_shared:
+            return None
         held_bytes = 0
         for path in (self.file, *self.journals()):
             with contextlib.suppress(FileNotFoundError):  # none yet, or ingested just now
                 held_bytes += path.stat().st_size
-        return held_bytes <= _SMALL_BYTES and not self.address.is_shared
+        return held_bytes
 
     def with_journals(self, folder: Path) -> Self:
         """Return the same ledger with the journals of another folder, such as a copy of another machine's."""
