@@ -453,7 +453,7 @@ def test_a_run_without_any_call_has_pages(reader: Reader, tmp_path: Path) -> Non
     writer.close()
     path = write_pages(ledger, ["r1"], tmp_path / "reports")[0]
     expect(reader.open(path).locator(".verdict")).to_contain_text(
-        "5 of 5 requests have no answer yet: not sent, or interrupted."
+        "5 of 5 requests have no answer yet: not sent, in flight or interrupted."
     )
     for name, said in (
         ("index", "1 job: 1 needs action."),

@@ -1,9 +1,11 @@
 """What a reader can say after ten seconds: the sentence of each page in each state, within the first 600 pixels."""
 
+import contextlib
 import functools
 import random
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +82,21 @@ def judging(bench: Workbench) -> None:
     record(bench, "r1", {"large": [1.0] * 30 + [None] * 30}, config=config, reasons=waiting, scorers=["exact"])
 
 
+def outage(bench: Workbench) -> None:
+    nights(bench, drop=None)
+    values: dict[str, Values] = {"quill": [None] * 60, "other": RIGHT}
+    lost = {("quill", sample): Outcome.ROUTE_DOWN for sample in range(60)}
+    record(
+        bench, "r31", values, outcomes=lost, status="incomplete", occasion="2026-10-31T02:00Z", generation="j@31", scorers=["exact"],
+        job_toml='[gates]\nsteady = ["exact"]\n',
+    )  # fmt: skip
+
+
+def running(bench: Workbench) -> AbstractContextManager[None]:
+    killed(bench)
+    return bench.ledger.running("j")
+
+
 def killed(bench: Workbench) -> None:
     writer = JournalWriter(bench.ledger.journal_folder)
     writer.append(started("r1", 8, recorded_at=STARTED_AT))
@@ -108,7 +125,8 @@ def steady(bench: Workbench) -> None:
 
 
 DROP = r"quill is \d+\.\d points below its level before 20 Oct"
-State = Callable[[Workbench], None]
+State = Callable[[Workbench], AbstractContextManager[None] | None]
+"""Records what the pages are about; what it returns is held while they are written."""
 SHEET: list[tuple[State, str, str]] = [
     (clean, "index", r"1 job: 1 fine\."),
     (clean, "run", r"large beats mini by “exact” by 50\.0 points"),
@@ -125,6 +143,23 @@ SHEET: list[tuple[State, str, str]] = [
     (judging, "run", r"30 answers without a judgement"),
     (killed, "run", r"no end recorded"),
     (empty, "run", r"0 of 0 answered"),
+    (outage, "index", r"1 job: 1 needs action\.(?s:.*)60 of 120 requests unanswered"),
+    (outage, "routes", r"1 dead and 1 fine\. Needs attention: quill"),
+    (
+        outage,
+        "job",
+        r"the newest is incomplete \(quill: 60 of 60 requests unanswered\)\. No difference between the two",
+    ),
+    (running, "run", r"running(?s:.*)8 of 8 requests have no answer yet"),
+    (running, "index", r"1 job: 1 running\."),
+    (clean, "compare", r"mini − large = −50\.0 points(?s:.*)The other model is shown to be worse than large"),
+    (failing, "compare", r"40 of 60 unknown(?s:.*)Too little is known to choose"),
+    (fallback, "compare", r"share no sample of which both(?s:.*)Too little is known to choose"),
+    (
+        many_models,
+        "compare",
+        r"34 more differences(?s:.*)Of m00 and the 10 models not shown to be worse, m00 takes the fewest",
+    ),
     (dropped, "index", DROP),
     (dropped, "job", DROP),
     (accepted, "index", r"1 job: 1 fine\."),
@@ -148,12 +183,13 @@ def pages_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[State], Path
     @functools.cache
     def made(state: State) -> Path:
         bench = Workbench(tmp_path_factory.mktemp(state.__name__), None)
-        state(bench)
-        newest = every_run(bench.ledger)[0]
-        write_pages(bench.ledger, [newest], bench.folder / "reports", over_all=PAGES)[0].rename(
-            bench.folder / "reports" / "run.html"
-        )
-        return bench.folder / "reports"
+        folder = bench.folder / "reports"
+        with state(bench) or contextlib.nullcontext():
+            newest = every_run(bench.ledger)[0]
+            write_pages(bench.ledger, [newest], folder, over_all=PAGES)[0].rename(folder / "run.html")
+        if any(page == "compare" and of is state for of, page, _ in SHEET):
+            Path(bench.json("compare", newest)["report"]).rename(folder / "compare.html")
+        return folder
 
     return made
 

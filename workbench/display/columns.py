@@ -107,7 +107,11 @@ DECLARED = {
         Column("answered", "answered"),
         Column("failed", "failed"),
         Column("pending", "pending"),
-        Column("unanswered", "unanswered", help="Requests that failed, and pending ones: not sent, or interrupted"),
+        Column(
+            "unanswered",
+            "unanswered",
+            help="Requests that failed, and pending ones: not sent, in flight or interrupted",
+        ),
         Column("calls", "calls"),
         Column("answers", "answers"),
         Column("cut_off", "cut off", help="Answers that their token limit cut off"),

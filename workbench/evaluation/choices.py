@@ -21,6 +21,10 @@ class CheapestChoice(msgspec.Struct, frozen=True):
     """Of the baseline and those that are not shown to be worse."""
     alternatives: int
     """How many those are beside the baseline."""
+    worse: int
+    """How many are shown to be worse."""
+    unclear: int
+    """Of how many too little is known to say."""
     of_units: bool
     """Whether costs are units of the allowance for a right answer; otherwise completion tokens an answer."""
     costs: dict[str, float]
@@ -39,11 +43,14 @@ def choice_of(found: Comparison) -> CheapestChoice | None:
     if len(costs) < len(candidates):
         return None
     better = [one for one in others if one.verdict == "better" and one.found is not None]
+    worse = sum(one.verdict == "worse" for one in found.differences)
     return CheapestChoice(
         baseline,
         max(better, key=_by_how_much, default=None),
         min(candidates, key=lambda side: costs[side.model]),
         len(others),
+        worse,
+        len(found.differences) - len(others) - worse,
         of_units,
         costs,
     )

@@ -58,7 +58,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
         there = frozenset(path.stem for path in asked.folder.glob("*.html"))
         content = {
             "job": job,
-            "verdict": job_verdict(runs, changes, alarms),
+            "verdict": job_verdict(runs, changes, alarms, course, is_cut=len(runs) == MOST_RUNS),
             "changes": changes,
             "alarms": [alarm for alarm in alarms if alarm.state == "open"],
             "earlier_alarms": [alarm for alarm in alarms if alarm.state != "open"],

@@ -15,7 +15,7 @@ from workbench.evaluation.alarms import Alarm, Watch
 from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.ongoing import NOT_ENDED
 from workbench.ledger.gates import DropFound
-from workbench.ledger.job_rows import JobRun
+from workbench.ledger.job_rows import JobCourse, JobRun
 from workbench.stats.series import FEW_NIGHTS
 from workbench.wording.scores import signed, size, unit
 
@@ -152,23 +152,64 @@ _ENDED = (RunStatus.COMPLETE, RunStatus.GATE_FAILED)
 """With what status a run is compared with the one before."""
 
 
-def job_verdict(runs: Sequence[JobRun], changes: Sequence[JobChange], alarms: Sequence[Alarm]) -> str:
-    """Return what is open, or else the newest run against the one before, in a sentence or two."""
+_MOST_UNANSWERED = 3
+"""Models that a sentence names."""
+
+
+def job_verdict(
+    runs: Sequence[JobRun],
+    changes: Sequence[JobChange],
+    alarms: Sequence[Alarm],
+    course: Sequence[JobCourse],
+    *,
+    is_cut: bool,
+) -> str:
+    """Return what is open, or else the newest run against the one before, in a sentence or two.
+
+    Args:
+        runs: The newest ones, the newest first.
+        course: What the models of these came to.
+        is_cut: Whether the job may have more runs.
+    """
     newest = runs[0]
+    how_many = f"{plural(len(runs), 'run')}{' or more' if is_cut else ''}"
+    ended = f"{how_many}; the newest {_ended(newest.status)}{_unanswered(newest, course)}."
     if standing := [alarm for alarm in alarms if alarm.state == "open"]:
         text = ". ".join(f"{alarm_what(alarm)}; {alarm_lasts(alarm)}; open" for alarm in standing)
-        return f"{text}. {plural(len(runs), 'run')}; the newest {_ended(newest.status)}."
+        return f"{text}. {ended}"
     if len(runs) == 1:
         return "One run so far: there is nothing to compare it with."
-    text = f"{plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
-    shown = [change for change in changes if change.verdict != "none shown"]
+    return f"{ended} {_beside_the_run_before(runs, changes)}"
+
+
+def _beside_the_run_before(runs: Sequence[JobRun], changes: Sequence[JobChange]) -> str:
+    is_of_newest = runs[0].status in _ENDED
     if not changes:
-        if newest.status not in _ENDED or runs[1].status not in _ENDED:
-            return text + "Runs that are not complete are not compared."
-        return text + "It asked nothing again that the run before has a result for."
+        if not is_of_newest or runs[1].status not in _ENDED:
+            return "Runs that are not complete are not compared."
+        return "It asked nothing again that the run before has a result for."
+    shown = "; ".join(change_text(change) for change in changes if change.verdict != "none shown")
+    before = "the run before" if runs[1].status in _ENDED else "the complete run before"
     if not shown:
-        return text + "No difference from the run before is shown."
-    return text + "; ".join(change_text(change) for change in shown) + ", compared with the run before."
+        which = f"from {before}" if is_of_newest else "between the two complete runs before it"
+        return f"No difference {which} is shown."
+    if is_of_newest:
+        return f"{shown}, compared with {before}."
+    return f"In the complete run before it {shown}, compared with the one before that."
+
+
+def _unanswered(run: JobRun, course: Sequence[JobCourse]) -> str:
+    """Return which models of a run lack answers, the worst first, as the end of a sentence."""
+    lacking = sorted(
+        (row for row in course if row.run_id == run.run_id and row.failed_share), key=lambda row: -row.failed_share
+    )
+    said = [
+        f"{row.model}: {round(row.failed_share * row.requests)} of {plural(row.requests, 'request')} unanswered"
+        for row in lacking[:_MOST_UNANSWERED]
+    ]
+    if len(lacking) > len(said):
+        said.append(f"and {len(lacking) - len(said)} more")
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _ended(status: str | None) -> str:

@@ -24,12 +24,23 @@ def _better(one: CheapestChoice, found: Comparison) -> str:
 def _cheapest(one: CheapestChoice, found: Comparison) -> str:
     base = one.baseline.model
     if not one.alternatives:
-        return f"Every other model is shown to be worse than {base}, or too little is known of it to say."
+        return _none_beside(one)
     others = "the one model" if one.alternatives == 1 else f"the {one.alternatives} models"
     among = f"Of {base} and {others} not shown to be worse"
     if one.cheapest is one.baseline:
         return f"{among}, {base} takes the fewest {_what(one, found)}."
     return f"{among}, {one.cheapest.model} takes the fewest {_what(one, found)}: {_ratio(one, one.cheapest)}."
+
+
+def _none_beside(one: CheapestChoice) -> str:
+    """Return why there is nothing to choose from beside the baseline."""
+    base = one.baseline.model
+    if not one.unclear:
+        return f"{'The other model' if one.worse == 1 else 'Every other model'} is shown to be worse than {base}."
+    if not one.worse:
+        beside = "the other model" if one.unclear == 1 else "the others"
+        return f"Too little is known to choose between {base} and {beside}."
+    return f"Every other model is shown to be worse than {base}, or too little is known of it to say."
 
 
 def _ratio(one: CheapestChoice, side: ModelResult) -> str:

@@ -253,7 +253,7 @@ def _failures(figures: RunFigures) -> Iterator[FailureCount]:
     numbers, planned = figures.numbers, figures.numbers.planned
     if numbers.pending:
         part = f"{count(numbers.pending)} of {plural(planned, 'request')}"
-        yield FailureCount(numbers.pending, f"{part} have no answer yet: not sent, or interrupted.")
+        yield FailureCount(numbers.pending, f"{part} have no answer yet: not sent, in flight or interrupted.")
     for row in figures.items:
         yield from _of_model(figures, row)
     for one in figures.broken:

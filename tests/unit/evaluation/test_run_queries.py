@@ -59,7 +59,7 @@ def test_calls_that_were_sent_and_never_ended_are_said(ledger: Ledger) -> None:
     for number in (1, 2, 3):
         writer.append(intent("r1", number))
     writer.close()
-    assert said(ledger, "r1") == "3 of 3 requests have no answer yet: not sent, or interrupted."
+    assert said(ledger, "r1") == "3 of 3 requests have no answer yet: not sent, in flight or interrupted."
     with reading(ledger) as reader:
         total, unknown = reader.only(Spend), reader.all(UnknownDraw)
         summary, (run,) = rows_of(reader, "run_summary", run_id="r1")[0], rows_of(reader, "runs", most=1, run_ids=None)
@@ -74,7 +74,7 @@ def test_what_is_pending_is_not_all(ledger: Ledger) -> None:
         writer.append(intent("r1", number))
         writer.append(answer("r1", number))
     writer.close()
-    assert said(ledger, "r1") == "7 of 10 requests have no answer yet: not sent, or interrupted."
+    assert said(ledger, "r1") == "7 of 10 requests have no answer yet: not sent, in flight or interrupted."
 
 
 def test_a_model_without_an_estimate_does_not_delete_the_range_of_the_others(ledger: Ledger) -> None:
