@@ -42,7 +42,7 @@ def test_better_is_said_by_the_test_alone_and_with_its_price(bench: Workbench) -
     choice = bench.json("compare", "r1", "--baseline", "mini", "--no-report")["choice"]
     assert choice | {"says": ""} == {
         "says": "", "better": "large", "cheapest": "mini", "costs": {"mini": 10.0, "large": 20.0, "other": 30.0},
-        "costs_are": "completion tokens an answer",
+        "costs_are": "tokens an answer",
     }  # fmt: skip
     assert said(bench, "--baseline", "large") == "Every other model is shown to be worse than large."
     assert said(bench, "--baseline", "other").endswith(

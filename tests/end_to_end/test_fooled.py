@@ -108,7 +108,6 @@ def test_a_tool_call_where_a_text_was_asked_is_not_right(bench: Workbench) -> No
     assert (found["verdict"], found["unknown"]) == ("worse", 0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("outcome", first_of(LOST))
 def test_answers_that_were_lost_are_bounded_and_the_model_is_not_ranked(bench: Workbench, outcome: Outcome) -> None:
     hidden(bench, outcome)
@@ -126,13 +125,11 @@ def test_answers_that_were_lost_are_bounded_and_the_model_is_not_ranked(bench: W
     assert "good scores 0." in Page(bench.json("report", "last")["report"]).text
 
 
-@pytest.mark.slow
 def test_what_no_scorer_could_read_is_unknown(bench: Workbench) -> None:
     hidden(bench, reasons={("cheat", sample): "the scorer failed: ValueError: no number" for sample in WRONG})
     assert verdict(bench)["verdict"] == "open"
 
 
-@pytest.mark.slow
 def test_a_fallback_s_answers_are_unknown(bench: Workbench) -> None:
     names = {("cheat", sample): "good" for sample in WRONG}
     record(bench, "r1", {"good": GOOD, "cheat": CHEAT}, scorers=["exact"], served_by=names)
@@ -429,7 +426,6 @@ def test_what_the_lost_answers_cannot_change_is_known(bench: Workbench) -> None:
     assert (beside["verdict"], beside["unknown"], beside["shared"]) == ("better", 0, 20)
 
 
-@pytest.mark.slow
 def test_wrong_answers_that_are_lost_lift_no_model_to_the_first_place(bench: Workbench) -> None:
     """All of good is known: 75 %. Cheat is right on 65 %, and a fifth of its answers are lost, all of them wrong."""
     wrong = list(range(65, 84))

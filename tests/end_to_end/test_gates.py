@@ -105,7 +105,6 @@ def test_what_the_answers_cannot_tell_passes_unless_told_otherwise(bench: Workbe
     assert told(bench.json("run", "job.toml", "--no-report", code=code)) == {"min_mean": "cannot tell"}
 
 
-@pytest.mark.slow
 def test_gates_that_could_not_be_decided_do_not_pass(bench: Workbench) -> None:
     gated(bench, "max_failed_share = 0.5", count=4)
     bench.json("run", "job.toml", "--no-report")

@@ -54,7 +54,26 @@ def test_a_first_run_and_one_that_failed_have_pages(bench: Workbench) -> None:
     record(bench, "r1", {"m": RIGHT}, scorers=["exact"], status="interrupted")
     index, job_page = pages(bench)
     assert "1 job: 1 needs action." in index.text
-    assert "One run so far: there is nothing to compare it with." in job_page.text
+    assert "One run so far, which is interrupted: there is nothing to compare it with." in job_page.text
+
+
+def test_what_an_outage_leaves_unsaid_is_not_said_of_it(bench: Workbench) -> None:
+    """A run that is not complete is compared with nothing: the differences are of the two complete ones."""
+    lost = {("mini", sample): Outcome.ROUTE_DOWN for sample in range(40)}
+    record(bench, "r1", {"mini": [None] * 40}, outcomes=lost, scorers=["exact"], status="incomplete")
+    _, job_page = pages(bench)
+    assert "One run so far, which is incomplete (mini: 40 of 40 requests unanswered): there is nothing" in job_page.text
+    for run_id, mini in (("r2", RIGHT), ("r3", HALF)):
+        record(bench, run_id, {"mini": mini, "large": RIGHT}, scorers=["exact"])
+    record(bench, "r4", {"mini": [None] * 40, "large": RIGHT}, outcomes=lost, scorers=["exact"], status="incomplete")
+    _, job_page = pages(bench)
+    assert (
+        "4 runs; the newest is incomplete (mini: 40 of 40 requests unanswered). In the complete run before it mini scores 50.0 "
+        "points less by “exact”, 20–0 on 40 samples, compared with the one before that." in job_page.text
+    )
+    record(bench, "r5", {"mini": HALF, "large": RIGHT}, scorers=["exact"])
+    _, job_page = pages(bench)
+    assert "5 runs; the newest is complete. No difference from the complete run before is shown." in job_page.text
 
 
 def test_each_model_has_a_line_of_its_own_and_its_newest_score(bench: Workbench) -> None:

@@ -29,7 +29,6 @@ def test_the_demo_needs_nothing_and_names_its_report(tmp_path: Path) -> None:
     assert again["report"] is None
 
 
-@pytest.mark.slow
 def test_a_run_is_recorded_scored_and_reported(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(40))
     bench.write("job.toml", job("Abacus Large [careful]", "Abacus Mini [fast]", "Abacus Classic"))
@@ -61,7 +60,6 @@ def test_a_run_is_recorded_scored_and_reported(bench: Workbench, platform: Threa
     assert bench.json("ledger", "check")["sound"]
 
 
-@pytest.mark.slow
 def test_a_rerun_sends_nothing_fresh_sends_all_and_keeps_the_old(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(30))
     bench.write("job.toml", job("sim/instant", "sim/prose"))
@@ -82,7 +80,6 @@ def test_a_rerun_sends_nothing_fresh_sends_all_and_keeps_the_old(bench: Workbenc
     assert (resumed["reused"], resumed["completed"]) == (60, 0)
 
 
-@pytest.mark.slow
 def test_only_what_is_new_is_sent(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(10))
     bench.write("job.toml", job("sim/instant"))
@@ -295,7 +292,6 @@ def test_reading_commands(bench: Workbench, command: str) -> None:
     assert bench.json(command)
 
 
-@pytest.mark.slow
 def test_the_key_is_nowhere(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(10))
     bench.write("job.toml", job("sim/instant", "sim/flaky", "sim/locked"))

@@ -77,7 +77,6 @@ def test_a_run_of_empty_answers_alone_does_not_meet_a_mean(oddly: Workbench) -> 
     assert 'tests="8" failures="8"' in oddly("export", "last", "--format", "junit").stdout
 
 
-@pytest.mark.slow
 def test_a_key_that_a_server_echoes_is_kept_nowhere(oddly: Workbench) -> None:
     prompts(oddly, "plain")
     oddly("run", "job.toml")
@@ -86,7 +85,6 @@ def test_a_key_that_a_server_echoes_is_kept_nowhere(oddly: Workbench) -> None:
             assert KEY.encode() not in path.read_bytes(), path
 
 
-@pytest.mark.slow
 def test_a_key_that_is_echoed_in_escapes_is_kept_nowhere(oddly: Workbench) -> None:
     prompts(oddly, "escaped")
     result = run(oddly)

@@ -101,7 +101,6 @@ def mode(path: Path) -> str:
     return oct(path.stat().st_mode & 0o777)
 
 
-@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_what_holds_prompts_and_answers_is_its_owner_s_alone_unless_a_folder_is_opened(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))

@@ -147,7 +147,6 @@ def test_a_closed_terminal_drains_and_loses_nothing(tmp_path: Path) -> None:
         assert requests < 200
 
 
-@pytest.mark.slow
 def test_a_second_ctrl_c_cancels(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 20_000)) as server:
         bench = Workbench(tmp_path, server)

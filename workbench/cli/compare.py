@@ -34,7 +34,7 @@ from workbench.report.compare_page import compare_page
 from workbench.report.ledger_pages import PAGES
 from workbench.stats.intervals import Interval
 from workbench.wording.changes import alarm_objects
-from workbench.wording.choices import choice_text
+from workbench.wording.choices import choice_text, cost_text
 from workbench.wording.comparisons import (
     agreement_lines,
     headline,
@@ -180,7 +180,7 @@ def _choice_object(choice: CheapestChoice, found: Comparison) -> dict[str, Any]:
         "better": None if choice.better is None else choice.better.side.model,
         "cheapest": choice.cheapest.model,
         "costs": choice.costs,
-        "costs_are": f"{found.unit} a right answer" if choice.of_units else "completion tokens an answer",
+        "costs_are": cost_text(choice, found),
     }
 
 

@@ -13,7 +13,7 @@ from workbench.display.text import plural, words
 from workbench.endings import RunStatus
 from workbench.evaluation.alarms import Alarm, Watch
 from workbench.evaluation.job_changes import JobChange
-from workbench.evaluation.ongoing import NOT_ENDED
+from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.ledger.gates import DropFound
 from workbench.ledger.job_rows import JobCourse, JobRun
 from workbench.stats.series import FEW_NIGHTS
@@ -150,8 +150,6 @@ def change_text(change: JobChange) -> str:
 
 _ENDED = (RunStatus.COMPLETE, RunStatus.GATE_FAILED)
 """With what status a run is compared with the one before."""
-
-
 _MOST_UNANSWERED = 3
 """Models that a sentence names."""
 
@@ -178,7 +176,9 @@ def job_verdict(
         text = ". ".join(f"{alarm_what(alarm)}; {alarm_lasts(alarm)}; open" for alarm in standing)
         return f"{text}. {ended}"
     if len(runs) == 1:
-        return "One run so far: there is nothing to compare it with."
+        how = f"{_ended(newest.status)}{_unanswered(newest, course)}"
+        such = "" if how == _ended(RunStatus.COMPLETE) else f", which {how}"
+        return f"One run so far{such}: there is nothing to compare it with."
     return f"{ended} {_beside_the_run_before(runs, changes)}"
 
 
@@ -199,7 +199,9 @@ def _beside_the_run_before(runs: Sequence[JobRun], changes: Sequence[JobChange])
 
 
 def _unanswered(run: JobRun, course: Sequence[JobCourse]) -> str:
-    """Return which models of a run lack answers, the worst first, as the end of a sentence."""
+    """Return which models of a run that is over lack answers, the worst first, as the end of a sentence."""
+    if run.status == RUNNING:
+        return ""
     lacking = sorted(
         (row for row in course if row.run_id == run.run_id and row.failed_share), key=lambda row: -row.failed_share
     )

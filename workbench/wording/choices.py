@@ -18,7 +18,8 @@ def _better(one: CheapestChoice, found: Comparison) -> str:
     if one.better is None or one.better.found is None:
         return ""
     name, points = one.better.side.model, size(one.better.found.difference, are_shares=found.are_shares)
-    return f"{name} is better than {one.baseline.model} by {points} and takes {_ratio(one, one.better.side)} {_what(one, found)}."
+    takes = f"{_ratio(one, one.better.side)} {cost_text(one, found)}"
+    return f"{name} is better than {one.baseline.model} by {points} and takes {takes}."
 
 
 def _cheapest(one: CheapestChoice, found: Comparison) -> str:
@@ -28,8 +29,8 @@ def _cheapest(one: CheapestChoice, found: Comparison) -> str:
     others = "the one model" if one.alternatives == 1 else f"the {one.alternatives} models"
     among = f"Of {base} and {others} not shown to be worse"
     if one.cheapest is one.baseline:
-        return f"{among}, {base} takes the fewest {_what(one, found)}."
-    return f"{among}, {one.cheapest.model} takes the fewest {_what(one, found)}: {_ratio(one, one.cheapest)}."
+        return f"{among}, {base} takes the fewest {cost_text(one, found)}."
+    return f"{among}, {one.cheapest.model} takes the fewest {cost_text(one, found)}: {_ratio(one, one.cheapest)}."
 
 
 def _none_beside(one: CheapestChoice) -> str:
@@ -50,5 +51,6 @@ def _ratio(one: CheapestChoice, side: ModelResult) -> str:
     return f"{significant(ratio)} times as many"
 
 
-def _what(one: CheapestChoice, found: Comparison) -> str:
+def cost_text(one: CheapestChoice, found: Comparison) -> str:
+    """Return what its costs are counted in."""
     return f"{found.unit} a right answer" if one.of_units else "tokens an answer"
