@@ -36,7 +36,7 @@ def test_a_model_that_became_worse_is_named_with_its_counts(bench: Workbench) ->
     assert f"<code>workbench compare r1 r2 --ledger {as_shown(bench.ledger)}</code>" in index.text
     assert index.text.count("<td>–</td>") == 0, "it has a next occasion"
     assert "2 runs; the newest is complete. mini scores 50.0 points less by “exact”" in job_page.text
-    assert "no difference shown for 1 model" in job_page.text
+    assert "Beside the run before: no difference shown for 1 model" in job_page.text
 
 
 @pytest.mark.slow
@@ -71,9 +71,11 @@ def test_what_an_outage_leaves_unsaid_is_not_said_of_it(bench: Workbench) -> Non
         "4 runs; the newest is incomplete (mini: 40 of 40 requests unanswered). In the complete run before it mini scores 50.0 "
         "points less by “exact”, 20–0 on 40 samples, compared with the one before that." in job_page.text
     )
+    assert "The two newest complete runs: no difference shown for 1 model" in job_page.text
     record(bench, "r5", {"mini": HALF, "large": RIGHT}, scorers=["exact"])
     _, job_page = pages(bench)
     assert "5 runs; the newest is complete. No difference from the complete run before is shown." in job_page.text
+    assert "Beside the complete run before: no difference shown for 2 models" in job_page.text
 
 
 def test_each_model_has_a_line_of_its_own_and_its_newest_score(bench: Workbench) -> None:

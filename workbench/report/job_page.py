@@ -20,7 +20,7 @@ from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
 from workbench.report.tables import Result, Table
 from workbench.stats.intervals import AskedValues, Interval, mean_intervals
-from workbench.wording.changes import course_title, findable_text, found_soon_text, job_verdict
+from workbench.wording.changes import compared_text, course_title, findable_text, found_soon_text, job_verdict
 from workbench.wording.scores import mean_text
 
 MOST_RUNS = 30
@@ -60,6 +60,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
             "job": job,
             "verdict": job_verdict(runs, changes, alarms, course, is_cut=len(runs) == MOST_RUNS),
             "changes": changes,
+            "compared": compared_text(runs),
             "alarms": [alarm for alarm in alarms if alarm.state == "open"],
             "earlier_alarms": [alarm for alarm in alarms if alarm.state != "open"],
             "accepting": commands.accept_changes(job, asked.ledger),

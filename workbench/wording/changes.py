@@ -182,6 +182,14 @@ def job_verdict(
     return f"{ended} {_beside_the_run_before(runs, changes)}"
 
 
+def compared_text(runs: Sequence[JobRun]) -> str:
+    """Return which runs a job's differences are of, as the head of their list: runs that are not complete are passed over."""
+    if runs[0].status not in _ENDED:
+        return "The two newest complete runs"
+    is_next = len(runs) > 1 and runs[1].status in _ENDED
+    return f"Beside the {'run' if is_next else 'complete run'} before"
+
+
 def _beside_the_run_before(runs: Sequence[JobRun], changes: Sequence[JobChange]) -> str:
     is_of_newest = runs[0].status in _ENDED
     if not changes:
