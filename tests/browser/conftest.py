@@ -1,7 +1,7 @@
 """Pages in headless Chromium, opened from their files as a reader opens them."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,31 @@ class Reader:
         dialog.dismiss()
 
 
+@pytest.fixture(scope="module")
+def context_of(chromium: Browser) -> Iterator[Callable[[dict[str, Any]], BrowserContext]]:
+    """Browser contexts by their options, each made once: with a process of its own it costs more than three pages.
+
+    Nothing is carried from one test to the next, as our pages keep what a reader chose in their addresses alone.
+    """
+    made: dict[str, BrowserContext] = {}
+
+    def context_of(options: dict[str, Any]) -> BrowserContext:
+        if (key := repr(options)) not in made:
+            made[key] = chromium.new_context(timezone_id="Asia/Kolkata", **options)
+            made[key].new_page()  # stays open, and the process with it
+        return made[key]
+
+    yield context_of
+    for context in made.values():
+        context.close()
+
+
 @pytest.fixture
-def reader(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Reader]:
+def reader(context_of: Callable[[dict[str, Any]], BrowserContext], request: pytest.FixtureRequest) -> Iterator[Reader]:
     """A reader; parametrize indirectly with Playwright's options of a context."""
     options: dict[str, Any] = getattr(request, "param", {"viewport": {"width": 1440, "height": 900}})
-    with chromium.new_context(timezone_id="Asia/Kolkata", **options) as context:
-        yield Reader(context, scripted=options.get("java_script_enabled", True))
+    context = context_of(options)
+    yield Reader(context, scripted=options.get("java_script_enabled", True))
+    for page in context.pages[1:]:
+        page.close()
+    assert not context.cookies()
