@@ -8,6 +8,8 @@ import pytest
 
 from tests.compared_runs import Values, record
 from tests.conftest import Workbench
+from tests.pages import Page
+from workbench.outcomes import Outcome
 
 RIGHT, HALF = [1.0] * 40, [1.0, 0.0] * 20
 
@@ -24,7 +26,7 @@ def said(bench: Workbench, *options: str) -> str:
     assert found
     assert compared["choice"]["says"] == found[1]
     printed = " ".join(bench("compare", "r1", "--no-report", *options).stdout.split())
-    assert (found[1] in printed) == found[1].startswith(("large is better", "Of "))
+    assert (found[1] in printed) == found[1].startswith(("large is better", "Of ", "No other"))
     return found[1]
 
 
@@ -42,11 +44,12 @@ def test_better_is_said_by_the_test_alone_and_with_its_price(bench: Workbench) -
     choice = bench.json("compare", "r1", "--baseline", "mini", "--no-report")["choice"]
     assert choice | {"says": ""} == {
         "says": "", "better": "large", "cheapest": "mini", "costs": {"mini": 10.0, "large": 20.0, "other": 30.0},
-        "costs_are": "tokens an answer",
+        "costs_are": "tokens an answer", "loses_at_most": 0.0,
     }  # fmt: skip
     assert said(bench, "--baseline", "large") == "Every other model is shown to be worse than large."
     assert said(bench, "--baseline", "other").endswith(
-        "Of other and the 2 models not shown to be worse, mini takes the fewest tokens an answer: 0.333 times as many."
+        "Of other and the 2 models not shown to be worse, mini takes the fewest tokens an answer: 0.333 times as many; "
+        "it may be up to 16.6 points worse."
     )
 
 
@@ -61,3 +64,79 @@ def test_what_is_not_comparable_says_why(bench: Workbench) -> None:
     page = Path(found["report"]).read_text("utf-8")
     assert [one["verdict"] for one in found["differences"]] == ["not comparable"]
     assert "not comparable: of 80 samples in common none has a result of both" in page
+
+
+ALIKE: dict[str, Values] = {"mini": [1.0] * 380 + [0.0] * 20, "large": [0.0] * 4 + [1.0] * 380 + [0.0] * 16}
+"""Four samples each way; with no other difference mini is shown to lose less than 2 points, and not less than 1."""
+
+
+def beside(bench: Workbench, *options: str) -> tuple[str, str]:
+    found = bench.json("compare", "r1", "--baseline", "large", "--no-report", *options)
+    return found["differences"][0]["beside_margin"], found["choice"]["says"]
+
+
+def test_with_a_margin_only_what_is_shown_to_be_within_it_is_chosen(bench: Workbench) -> None:
+    record(bench, "r1", ALIKE)
+    assert beside(bench, "--margin", "0.02") == (
+        "within",
+        "Of large and the one model shown to be less than 2 points worse, mini takes the fewest tokens an answer: "
+        "0.500 times as many; it may be up to 1.7 points worse.",
+    )
+    assert beside(bench, "--margin", "0.01") == ("unclear", "No other model is shown to be within 1 point of large.")
+    page = Path(bench.json("compare", "r1", "--baseline", "large", "--margin", "0.02")["report"]).read_text("utf-8")
+    assert "no difference shown" not in page
+    assert "too few samples differ to tell (4:4); within the margin" in page
+    assert "at most 1.7 points worse: within the margin of 2 points" in page
+    printed = bench("compare", "r1", "--baseline", "large", "--margin", "0.01", "--no-report").stdout
+    assert "it may be 1.7 points worse: the margin of 1 point is not shown" in " ".join(printed.split())
+    assert "margin not shown" in printed
+    assert "No other model is shown to be within" in printed
+
+
+def test_the_chart_has_the_margin_and_the_interval_that_is_held_against_it(bench: Workbench) -> None:
+    """With three models the interval of a difference that is shown may end before the one of all together."""
+    record(bench, "r1", ALIKE | {"other": [0.0] * 200 + [1.0] * 200})
+    found = bench.json("compare", "r1", "--baseline", "large", "--margin", "0.02")
+    lines, intervals = (layer["data"]["values"] for layer in Page(found["report"]).charts[0]["layer"][:2])
+    assert lines == [{"at": 0}, {"at": -2.0}]
+    chosen = [side["model"] for side in found["sides"]].index("large")
+    drawn = {row["model"]: row["low"] / 100 for row in intervals if row["baseline"] == chosen}
+    for one in found["differences"]:
+        assert drawn[one["side"]["model"]] == pytest.approx(one["low_of_all"])
+        assert (one["low_of_all"] > -0.02) == (one["beside_margin"] == "within")
+
+
+def test_a_model_that_is_worse_may_be_within_the_margin_or_beyond(bench: Workbench) -> None:
+    record(bench, "r1", {"mini": [1.0] * 380 + [0.0] * 20, "large": [1.0] * 400})
+    assert beside(bench, "--margin", "0.1")[0] == "within"
+    assert beside(bench, "--margin", "0.01")[0] == "beyond"
+    assert beside(bench, "--margin", "0.01")[1].endswith("; 1 of 1 is shown to be below that.")
+
+
+def test_missing_answers_keep_no_model_within_a_margin(bench: Workbench) -> None:
+    values: dict[str, Values] = {"mini": [1.0] * 380 + [None] * 20, "large": [1.0] * 400}
+    record(bench, "r1", values, outcomes={("mini", sample): Outcome.ROUTE_DOWN for sample in range(380, 400)})
+    assert beside(bench, "--margin", "0.03")[0] == "unclear", "all twenty could be wrong"
+    assert beside(bench, "--margin", "0.1")[0] == "within"
+
+
+def test_a_job_says_its_margin_before_it_is_run(bench: Workbench) -> None:
+    record(bench, "r1", ALIKE, job_toml="[compare]\nmargin = { exact = 0.02 }\n")
+    record(bench, "r2", ALIKE, job_toml="[compare]\nmargin = { exact = 0.01 }\n")
+    assert beside(bench)[0] == "within"
+    assert beside(bench, "--margin", "0.01")[0] == "unclear"
+    assert bench.json("compare", "r1", "r2", "--no-report")["margin"] == 0.01, "of several the least"
+
+
+@pytest.mark.parametrize(
+    ("margin", "says"),
+    [
+        ("0", "expected a number between 0 and 1, as all scores are, found 0 (0.02 for 2 points)"),
+        ("2", "expected a number between 0 and 1, as all scores are, found 2 (0.02 for 2 points)"),
+        ("nan", "expected a number between 0 and 1, as all scores are, found nan (0.02 for 2 points)"),
+    ],
+)
+def test_a_margin_that_says_nothing_is_refused(bench: Workbench, margin: str, says: str) -> None:
+    record(bench, "r1", ALIKE)
+    ended = bench("compare", "r1", "--margin", margin, code=2)
+    assert f"error: --margin: {says}" in ended.stderr

@@ -155,6 +155,24 @@ def test_lint_says_which_gates_so_few_samples_cannot_show(bench: Workbench) -> N
     assert "even if none differs, the interval reaches 16.1 points down" in found
 
 
+@pytest.mark.parametrize(
+    ("count", "models", "is_said"), [(20, 2, True), (200, 2, False), (200, 3, True), (200, 1, False)]
+)
+def test_lint_says_which_margins_so_few_samples_cannot_show(
+    bench: Workbench, count: int, models: int, *, is_said: bool
+) -> None:
+    """For three models each difference must be shown at a third of the level."""
+    gated(
+        bench,
+        "[compare]\nmargin = { numeric = 0.02 }",
+        *["sim/instant", "sim/flaky", "sim/extract"][:models],
+        count=count,
+    )
+    assert (
+        "compare.margin.numeric: 200 samples cannot" in bench("lint", "job.toml").stdout.replace("20 s", "200 s")
+    ) == is_said
+
+
 GATED = """
 models = ["m", "n"]
 dataset.path = "d.jsonl"

@@ -156,6 +156,7 @@ class Frames:
         cluster: str = CLUSTER,
         on_fallback: Literal["exclude", "accept"] | None = None,
         by: str | None = None,
+        margin: float | None = None,
     ) -> "pandas.DataFrame":
         """Return one row per difference from the baseline, as `workbench compare` tests it, with `says`, its line in words.
 
@@ -168,6 +169,7 @@ class Frames:
             cluster: The column of the dataset whose values tell which samples belong together.
             on_fallback: Whether answers of other models count; by default as the job says.
             by: A further column of the dataset: one row per difference and value of it, as tested among its samples.
+            margin: How much worse than the baseline is acceptable; by default as the job says.
 
         Raises:
             InputError: There is no such run, model, scorer or column, or nothing to compare.
@@ -175,7 +177,7 @@ class Frames:
         import pandas
 
         chosen = [models] if isinstance(models, str) else list(models)
-        wanted = ComparisonRequest(list(runs), chosen, baseline, scorer, cluster, on_fallback, by)
+        wanted = ComparisonRequest(list(runs), chosen, baseline, scorer, cluster, on_fallback, by, margin)
         with reading(self._ledger) as reader:
             found = compare_sides(
                 load_input(reader, wanted, weighing_of(self._ledger.allowance, self._ledger.zone)), wanted

@@ -38,6 +38,7 @@ from workbench.wording.choices import choice_text, cost_text
 from workbench.wording.comparisons import (
     agreement_lines,
     headline,
+    margin_mark,
     prompts_text,
     shown_text,
     side_name,
@@ -74,6 +75,9 @@ _VERDICTS = columns("sample_id", "model", "epoch", "verdict_here", "verdict_ther
 @click.option("--on-fallback", type=click.Choice(ON_FALLBACK),
               help="Leave out answers that another model gave, or count them [default: as the first run's job].")  # fmt: skip
 @click.option("--by", metavar="COLUMN", help="Compare within each value of this further column of the dataset as well.")
+@click.option("--margin", type=float, metavar="SCORE",
+              help="How much worse than the baseline is acceptable, as 0.02: says of which models that is shown "
+                   "[default: as the job says].")  # fmt: skip
 @click.option("--verdicts", is_flag=True, help="List the answers that were judged twice, otherwise the second time.")
 @options.reports
 @options.to_send
@@ -95,8 +99,9 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
     with reading(ledger) as reader:
         named = _newest(reader, job) if job is not None else runs
     wanted = ComparisonRequest(
-        named, given["model"], given["baseline"], given["scorer"], given["cluster"], given["on_fallback"], given["by"]
-    )
+        named, given["model"], given["baseline"], given["scorer"], given["cluster"], given["on_fallback"], given["by"],
+        given["margin"],
+    )  # fmt: skip
     write: Draft | None = None
     if given["no_report"]:
         with reading(ledger) as reader:
@@ -124,7 +129,7 @@ def _print_found(found: Comparison, *, is_sliced: bool) -> None:
         echo(line)
     if found.listed:
         _print_sides(found)
-    if (choice := choice_of(found)) and choice.alternatives:
+    if (choice := choice_of(found)) and (choice.alternatives or found.margin is not None):
         echo_sentences(choice_text(choice, found))
     if found.factors is not None:
         _print_grid(found, found.factors)
@@ -160,7 +165,7 @@ def as_objects(found: Comparison) -> dict[str, Any]:
     del plain["per_right"], plain["units_per_right"]
     plain["runs"] = [{"run_id": run.run_id, "job": run.job, "started_at": run.started_at} for run in found.runs]
     for row, difference in zip(plain["differences"], found.differences, strict=True):
-        row |= {"says": headline(difference, found)}
+        row |= {"says": headline(difference, found), "beside_margin": found.beside_margin(difference)}
     for row, twice in zip(plain["judged_twice"], found.judged_twice, strict=True):
         row |= {"says": judged_twice_text(twice)}
     return plain | {
@@ -179,6 +184,7 @@ def _choice_object(choice: CheapestChoice, found: Comparison) -> dict[str, Any]:
         "says": choice_text(choice, found),
         "better": None if choice.better is None else choice.better.side.model,
         "cheapest": choice.cheapest.model,
+        "loses_at_most": choice.loses,
         "costs": choice.costs,
         "costs_are": cost_text(choice, found),
     }
@@ -313,12 +319,13 @@ def _row(side: ModelResult, difference: Difference | None, found: Comparison) ->
     score = "–" if side.interval is None else _with_bounds(side.interval)
     pair = difference.found if difference is not None else None
     shown = "" if difference is None else shown_text(difference, are_shares=found.are_shares)
+    margin = "" if difference is None else margin_mark(difference, found)
     return {
         "side": side_name(side, found),
         "of_asked": score,
         "mean_of_scored": side.mean_of_scored,
         "difference": _difference(side, difference, found),
-        "verdict": "; ".join(filter(None, (shown, "" if found.is_ranked(side) else "not ranked"))),
+        "verdict": "; ".join(filter(None, (shown, margin, "" if found.is_ranked(side) else "not ranked"))),
         "wins": "" if pair is None else f"{pair.better}:{pair.worse}:{pair.same}",
         "scored": f"{side.scored} of {side.samples}",
         "completion_tokens": side.completion_tokens,

@@ -4,16 +4,15 @@ Nothing of it is stored: an alarm follows from the scores of the job's occasions
 """
 
 import math
-import tomllib
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from workbench.evaluation.attention import SLOWER
 from workbench.evaluation.sides import Coverage
-from workbench.job.file import CompareTable, GatesTable
+from workbench.job.file import CompareTable, GatesTable, recorded_table
 from workbench.job.job import Job
 from workbench.ledger.gates import DropFound
 from workbench.ledger.queries import Reader
@@ -76,17 +75,6 @@ class Watch(msgspec.Struct, frozen=True):
     are_shares: bool
 
 
-T = TypeVar("T", GatesTable, CompareTable)
-
-
-def _table(job_toml: str, name: str, kind: type[T]) -> T:
-    """Return a table of a recorded job file; of one that this version cannot read as it is by default."""
-    try:
-        return msgspec.convert(tomllib.loads(job_toml).get(name, {}), kind)
-    except (ValueError, msgspec.ValidationError):
-        return kind()
-
-
 def alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
     """Return every alarm of the jobs that watch for them, the newest last of each.
 
@@ -126,7 +114,8 @@ def watched(reader: Reader, job: str | None = None, known: dict[str, list[Watch]
     asked = reader.all(WatchedJob, job=job) if job not in known else []
     for one in asked:
         if one.job not in known:
-            gates, compare = _table(one.job_toml, "gates", GatesTable), _table(one.job_toml, "compare", CompareTable)
+            gates = recorded_table(one.job_toml, "gates", GatesTable)
+            compare = recorded_table(one.job_toml, "compare", CompareTable)
             known[one.job] = watches(reader, one.job, gates, compare.min_answered)
     return [watch for name, found in known.items() if job in (None, name) for watch in found]
 

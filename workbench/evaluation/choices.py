@@ -12,17 +12,23 @@ _NOT_WORSE = ("better", "none shown", "too few")
 
 
 class CheapestChoice(msgspec.Struct, frozen=True):
-    """A baseline and the models of its run that are not shown to be worse."""
+    """A baseline and the models of its run that may be chosen in its place: with a margin those that are shown to be within
+    it, otherwise those that are not shown to be worse.
+    """
 
     baseline: ModelResult
     better: Difference | None
     """The one that is shown to be better by the most; None where none is."""
     cheapest: ModelResult
-    """Of the baseline and those that are not shown to be worse."""
+    """Of the baseline and those that may be chosen."""
+    loses: float | None
+    """How much worse the cheapest is at most, where that is known; 0 of the baseline, and of what is shown to be better."""
+    margin: float | None
+    """How much worse a model may be; None: that was not said."""
     alternatives: int
     """How many those are beside the baseline."""
     worse: int
-    """How many are shown to be worse."""
+    """How many are shown to be worse, with a margin by more than that."""
     unclear: int
     """Of how many too little is known to say."""
     of_units: bool
@@ -36,24 +42,39 @@ def choice_of(found: Comparison) -> CheapestChoice | None:
     if len(found.runs) != 1 or not found.differences:
         return None
     baseline = found.differences[0].baseline
-    others = [one for one in found.differences if one.verdict in _NOT_WORSE and found.is_ranked(one.side)]
+    others = [one for one in found.differences if _may_be_chosen(one, found) and found.is_ranked(one.side)]
     candidates = [baseline, *(one.side for one in others)]
     of_units = bool(found.unit) and all(_units(side, found) is not None for side in candidates)
     costs = _costs(candidates, found, of_units=of_units)
     if len(costs) < len(candidates):
         return None
     better = [one for one in others if one.verdict == "better" and one.found is not None]
-    worse = sum(one.verdict == "worse" for one in found.differences)
+    worse = sum(_is_worse(one, found) for one in found.differences)
+    cheapest = min(candidates, key=lambda side: costs[side.model])
     return CheapestChoice(
         baseline,
         max(better, key=_by_how_much, default=None),
-        min(candidates, key=lambda side: costs[side.model]),
+        cheapest,
+        next((_loses(one) for one in others if one.side is cheapest), 0.0),
+        found.margin,
         len(others),
         worse,
         len(found.differences) - len(others) - worse,
         of_units,
         costs,
     )
+
+
+def _may_be_chosen(one: Difference, found: Comparison) -> bool:
+    return one.verdict in _NOT_WORSE if found.margin is None else found.beside_margin(one) == "within"
+
+
+def _is_worse(one: Difference, found: Comparison) -> bool:
+    return one.verdict == "worse" if found.margin is None else found.beside_margin(one) == "beyond"
+
+
+def _loses(one: Difference) -> float | None:
+    return None if one.low_of_all is None else max(-one.low_of_all, 0.0)
 
 
 def _by_how_much(one: Difference) -> float:

@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -32,6 +32,7 @@ from workbench.evaluation.sides import (
     sides_of,
 )
 from workbench.evaluation.slices import Parted, Slice, SliceScore, sliced_by, slices_of
+from workbench.job.file import CompareTable, recorded_table
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import NewestScoredRun, RunScorer, SampleMetadata
@@ -39,6 +40,8 @@ from workbench.records import CLUSTER
 from workbench.stats.paired import FEW_CLUSTERS
 
 ON_FALLBACK = ("exclude", "accept")
+BesideMargin = Literal["within", "beyond", "unclear"]
+"""Whether a side is shown to be worse by less than a margin, by more, or neither."""
 NO_CLUSTER = "none"
 """In place of a column: the samples are compared as independent ones."""
 
@@ -80,6 +83,16 @@ class Comparison(msgspec.Struct, frozen=True):
     """The grid of a single run that asked several models with several variants."""
     judged_twice: list[JudgedTwice] = []
     """What two judges, or two rubrics of one, say of the same answers."""
+    margin: float | None = None
+    """How much worse than the baseline a side may be; None: that was not said."""
+
+    def beside_margin(self, one: Difference) -> BesideMargin | None:
+        """Return where a side lies; None where there is no margin."""
+        if self.margin is None:
+            return None
+        if one.low_of_all is not None and one.low_of_all > -self.margin:
+            return "within"
+        return "beyond" if one.high_of_all is not None and one.high_of_all < -self.margin else "unclear"
 
     @property
     def unchanged(self) -> list[Difference]:
@@ -139,6 +152,7 @@ class ComparisonInput(msgspec.Struct, frozen=True):
     units_per_right: AmountsPerRight
     unit: str
     judged_twice: list[JudgedTwice]
+    margin: float | None
 
     @property
     def baselines(self) -> list[str]:
@@ -164,6 +178,8 @@ class ComparisonRequest(msgspec.Struct, frozen=True):
     """`exclude` leaves out the answers that another model gave, `accept` counts them; by default as the first run's job says."""
     by: str | None = None
     """The further column of the dataset within whose values is compared as well; by default every one with few values."""
+    margin: float | None = None
+    """How much worse than the baseline a side may be; by default as the jobs say, of several the least."""
 
 
 def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | None = None) -> ComparisonInput:
@@ -220,6 +236,7 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
         "" if weighing is None else weighing.unit,
         judged_twice(reader, sorted(settings, key=lambda row: row.scorer != chosen), {side.model for side in sides},
                      cluster=wanted.cluster, on_fallback=on_fallback),
+        _margin(wanted.margin, runs, chosen, are_shares=there.are_shares),
     )  # fmt: skip
 
 
@@ -265,7 +282,7 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
         material.scorer, material.runs, material.sides, found, material.differing, material.are_shares, material.on_fallback,
         baseline, slices, material.planned, material.min_answered, material.open_alarms, material.references,
         agreement_differences(material.answers, pairs), material.per_right, material.units_per_right, material.unit,
-        _factors(material, baseline), material.judged_twice,
+        _factors(material, baseline), material.judged_twice, material.margin,
     )  # fmt: skip
 
 
@@ -317,6 +334,24 @@ def _on_fallback(wanted: ComparisonRequest, first: Provenance) -> str:
         problem = f"{wanted.on_fallback!r} is not one of {' and '.join(ON_FALLBACK)}"
         raise InputError(Fault("--on-fallback", problem, nearest(str(wanted.on_fallback), ON_FALLBACK)))
     return wanted.on_fallback or ("accept" if first.on_fallback == "accept" else "exclude")
+
+
+def _margin(wanted: float | None, runs: Sequence[Provenance], scorer: str, *, are_shares: bool) -> float | None:
+    """Return how much worse a side may be.
+
+    Raises:
+        InputError: It is not above 0, or larger than any difference.
+    """
+    if wanted is not None:
+        if not 0 < wanted < (1 if are_shares else math.inf):
+            expected = "a number between 0 and 1, as all scores are" if are_shares else "a number above 0"
+            hint = (
+                f"{wanted / 100:g} for {wanted:g} points" if are_shares and 1 <= wanted < 100 else "0.02 for 2 points"
+            )
+            raise InputError(Fault("--margin", f"expected {expected}, found {wanted:g}", hint))
+        return wanted
+    tables = [recorded_table(run.job_toml, "compare", CompareTable) for run in runs]
+    return min((one.margin[scorer] for one in tables if scorer in one.margin), default=None)
 
 
 def _metadata(reader: Reader, sides: Sequence[ModelResult], samples: Samples) -> dict[str, dict[str, Any]]:
@@ -446,4 +481,6 @@ def difference_row(difference: Difference, comparison: Comparison) -> dict[str, 
         "better": len(difference.better), "worse": len(difference.worse), "same": None if found is None else found.same,
         "p_value": None if found is None else found.p_value, "adjusted_p_value": difference.adjusted_p,
         "method": None if found is None else found.method, "detectable": difference.detectable, "verdict": difference.verdict,
+        "low_of_all": difference.low_of_all, "high_of_all": difference.high_of_all, "margin": comparison.margin,
+        "beside_margin": comparison.beside_margin(difference),
     }  # fmt: skip

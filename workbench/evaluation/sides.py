@@ -131,6 +131,9 @@ class Difference(msgspec.Struct, frozen=True):
     low: float | None
     high: float | None
     """At the confidence that makes the interval say the same as the adjusted decision."""
+    low_of_all: float | None
+    high_of_all: float | None
+    """At a confidence that holds for all differences together; None where some of what is unknown has no scale."""
     detectable: float | None
     """What the decision could have shown, whatever the other differences are; None where nothing that is possible."""
     verdict: str
@@ -441,12 +444,17 @@ class _Beside:
     def difference(self, tests: _Tests, *, are_shares: bool, reaches: bool) -> Difference:
         """Return what is said of the two."""
         found, p_value = tests.found, tests.found.p_value
-        bounds = reach = None
+        bounds = together = reach = None
         if p_value is not None and tests.adjusted_p is not None:
             bounds = found.interval(level_shown(p_value, tests.adjusted_p))
-            reach = found.detectable(tests.alone) if reaches else None
-        if bounds is not None and are_shares:
-            bounds = max(bounds[0], -1.0), min(bounds[1], 1.0)
+            if reaches:
+                reach = found.detectable(tests.alone)
+            if not self._open or found.at_lowest is not None:
+                # of two models at most one is worse than the other by more than a margin: so many tests are made as there
+                # are pairs, at a level that no p-value chose
+                together = found.interval(tests.alone)
+        if are_shares:
+            bounds, together = _within_one(bounds), _within_one(together)
         if reach is not None and are_shares and reach > 1:  # no difference is as large
             reach = None
         verdict = _verdict(tests)
@@ -470,12 +478,19 @@ class _Beside:
             adjusted_p=tests.adjusted_p,
             low=bounds[0] if bounds else None,
             high=bounds[1] if bounds else None,
+            low_of_all=together[0] if together else None,
+            high_of_all=together[1] if together else None,
             detectable=reach,
             verdict=verdict,
             among_scored=_rests_on(tests, verdict, any_not_right=self._not_right > 0),
             better=[key for key, difference in apart if difference > 1e-9],
             worse=[key for key, difference in apart if difference < -1e-9],
         )
+
+
+def _within_one(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Return the interval of a difference of shares."""
+    return None if bounds is None else (max(bounds[0], -1.0), min(bounds[1], 1.0))
 
 
 def _rests_on(tests: _Tests, verdict: str, *, any_not_right: bool) -> Paired | None:

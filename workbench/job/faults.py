@@ -31,6 +31,7 @@ def contradictions(job: JobFile, folder: Path) -> list[Problem]:
     found += request_problems(job.request, ("request",), folder)
     found += _model_faults(job.models, folder)
     found += _scorer_faults(job.scorers, folder)
+    found += _unknown_scorers(job, [(("compare", "margin", name), name) for name in job.compare.margin])
     found += _gate_faults(job)
     k = re.search(r"[0-9]+$", job.run.reduce)
     if k is not None and int(k[0]) > job.run.epochs:
@@ -128,25 +129,29 @@ def _variant_faults(job: JobFile, folder: Path) -> list[Problem]:
     return found
 
 
+def _unknown_scorers(job: JobFile, places: Sequence[tuple[tuple[str, ...], str]]) -> list[Problem]:
+    """Names of scorers that the job does not have, each with its place."""
+    known = [scorer.named for scorer in job.scorers]
+    return [
+        Problem(
+            place, f"the job has no scorer {name!r}", nearest(name, known) or f"it has: {', '.join(known) or 'none'}"
+        )
+        for place, name in places
+        if name not in known
+    ]
+
+
 def _gate_faults(job: JobFile) -> list[Problem]:
     """Gates on scorers that the job does not have, or on occasions that it never runs for."""
     gates = job.gates
     if gates is None:
         return []
-    known = [scorer.named for scorer in job.scorers]
     named: list[tuple[tuple[str, ...], str]] = [
         (("gates", table, name), name)
         for table in ("min_mean", "min_over_constant", "min_kappa", "min_macro_f1", "max_drop")
         for name in getattr(gates, table)
     ]
-    named += [(("gates", "steady"), name) for name in gates.steady]
-    found = [
-        Problem(
-            place, f"the job has no scorer {name!r}", nearest(name, known) or f"it has: {', '.join(known) or 'none'}"
-        )
-        for place, name in named
-        if name not in known
-    ]
+    found = _unknown_scorers(job, [*named, *((("gates", "steady"), name) for name in gates.steady)])
     found += _agreement_gate_faults(job, gates)
     if gates.steady and job.run.reuse != "occasion":
         text = 'needs run.reuse = "occasion": only occasions are a series'

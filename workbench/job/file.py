@@ -1,6 +1,7 @@
 """The tables of a job file as they are written: each key's name, type, bounds and default."""
 
-from typing import Annotated, Any, Literal
+import tomllib
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -240,10 +241,12 @@ class GatesTable(TomlTable, frozen=True):
 
 
 class CompareTable(TomlTable, frozen=True):
-    """`[compare]`: which models are ranked."""
+    """`[compare]`: which models are ranked, and how much worse than the baseline one may be."""
 
     min_answered: Annotated[float, msgspec.Meta(ge=0, le=1)] = MIN_ANSWERED
     """A model is ranked where at least this share of what it was asked is scored, or not right by its own doing."""
+    margin: dict[str, Annotated[float, msgspec.Meta(gt=0)]] = {}
+    """How much worse than the baseline a model may be by each scorer: a comparison says of which this is shown."""
 
 
 NotRight = Literal["not right", "unknown"]
@@ -317,7 +320,7 @@ class JobFile(TomlTable, frozen=True):
     scorers: list[AnyScorer] = []
     """How answers are scored."""
     compare: CompareTable = CompareTable()
-    """Which models are ranked."""
+    """Which models are ranked, and how much worse than the baseline one may be."""
     unscored: UnscoredTable = UnscoredTable()
     """What an answer without a score is to a comparison."""
     judge: JudgeTable = JudgeTable()
@@ -326,3 +329,14 @@ class JobFile(TomlTable, frozen=True):
     """What a run must reach."""
     schedule: ScheduleTable | None = None
     """When it is asked again."""
+
+
+Table = TypeVar("Table", bound=TomlTable)
+
+
+def recorded_table(job_toml: str, name: str, kind: type[Table]) -> Table:
+    """Return a table of a recorded job file; of one that this version cannot read as it is by default."""
+    try:
+        return msgspec.convert(tomllib.loads(job_toml).get(name, {}), kind)
+    except (ValueError, msgspec.ValidationError):
+        return kind()

@@ -1,7 +1,8 @@
 """What is likely wrong with a job that could run; its outright faults are found where it is read."""
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -200,6 +201,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
     ]
     found += [*prompt_warnings(plan), *(Finding(job.where(where), text) for where, text in plan.checks.findings())]
     found += _lint_gates(plan)
+    found += _lint_margin(plan)
     for glob in sorted(plan.globs.unmatched):
         found.append(Finding(job.where("dataset", "sample_ids"), f"no sample has an id like {glob!r}"))
     return found
@@ -221,13 +223,34 @@ def _lint_gates(plan: Plan) -> Iterator[Finding]:
             best = "has none" if low is None else f"reaches down to {low:.3f}"
             text = f"{n} samples cannot show it: even if every answer is right, the interval {best}"
             yield Finding(job.where("gates", "min_mean", scorer), text)
-    for scorer, most in job.gates.max_drop.items():
-        reach = -interval(0, 0, n, LEVEL)[0]
+    yield from _unshowable(job, "gates", "max_drop", job.gates.max_drop, n, pairs=1)
+
+
+def _lint_margin(plan: Plan) -> Iterator[Finding]:
+    """Margins that so few samples can never show to be kept."""
+    job, sides = plan.job, len(plan.models) * len(plan.job.variants)
+    if plan.samples and sides > 1:
+        pairs = math.comb(sides, 2)
+        yield from _unshowable(job, "compare", "margin", job.compare.margin, plan.samples, pairs=pairs)
+
+
+def _unshowable(
+    job: Job, table: str, key: str, wanted: Mapping[str, float], n: int, *, pairs: int
+) -> Iterator[Finding]:
+    """Differences that would be too small to be shown even if no sample differed.
+
+    Args:
+        wanted: By scorer, the most that a model may be worse.
+        n: Samples.
+        pairs: The differences that are shown together.
+    """
+    for scorer, most in wanted.items():
+        reach = -interval(0, 0, n, LEVEL / pairs)[0]
         if reach > most:
             text = (
                 f"{n} samples cannot show it: even if none differs, the interval reaches {100 * reach:.1f} points down"
             )
-            yield Finding(job.where("gates", "max_drop", scorer), text)
+            yield Finding(job.where(table, key, scorer), text)
 
 
 def _unjudged(count: int, samples: int) -> str:

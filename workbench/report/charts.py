@@ -71,7 +71,9 @@ def score_chart(rows: Sequence[tuple[RunScore, Interval | None]], colours: Colou
     return sized(chart, len(models))
 
 
-def difference_chart(rows: Sequence[Spec], names: Sequence[str], baseline: int, unit: str, colours: Colours) -> Spec:
+def difference_chart(
+    rows: Sequence[Spec], names: Sequence[str], baseline: int, unit: str, colours: Colours, margin: float | None = None
+) -> Spec:
     """Return differences from a baseline with their intervals, a line each, and no difference as an upright line.
 
     Args:
@@ -80,6 +82,7 @@ def difference_chart(rows: Sequence[Spec], names: Sequence[str], baseline: int, 
         baseline: Which of them is shown; the page's script sets the parameter `chosen` to another.
         unit: Of the differences.
         colours: Of the ledger.
+        margin: Where a second upright line stands, to the left of no difference.
     """
     of = {row["model"]: colours.of(row["of"]) for row in rows}
     scale = {"domain": list(names), "range": [of[name] for name in names]}
@@ -91,7 +94,8 @@ def difference_chart(rows: Sequence[Spec], names: Sequence[str], baseline: int, 
     chart = {
         "params": [{"name": "chosen", "value": baseline}],
         "layer": [
-            over([{"at": 0}]) | {"mark": zero, "encoding": {"x": number("at")}},
+            over([{"at": 0}, *([] if margin is None else [{"at": -margin}])])
+            | {"mark": zero, "encoding": {"x": number("at")}},
             of_chosen | {"mark": RULE, "encoding": by_line | {"x": low, "x2": {"field": "high"}}},
             of_chosen | {"mark": DOT, "encoding": by_line | {"x": number("difference"), "tooltip": tips}},
         ],

@@ -95,6 +95,7 @@ def compare_page(
         "charts": _charts(every, chosen, asked.colours),
         "cut_off": any(side.cut_off for side in found.sides),
         "refused": any(side.refused for side in found.sides),
+        "unread": any(side.unread for side in found.sides),
         "unscored": [_unscored(material.samples[side.run_id, side.model]) for side in found.sides],
         "slices": _by_column(found.slices),
         "most_across": _MOST_ACROSS,
@@ -150,23 +151,27 @@ def _name(run_ids: Sequence[str]) -> str:
 def _charts(every: Sequence[Comparison], chosen: int, colours: Colours) -> list[Chart]:
     found = every[chosen]
     factor = 100 if found.are_shares else 1
+    margin = None if found.margin is None else factor * found.margin
     forest = [
         {
             "model": side_name(one.side, found), "of": one.side.model, "difference": factor * one.found.difference,
-            "low": factor * one.low, "high": factor * one.high,
-            "baseline": place,
+            "low": factor * low, "high": factor * high, "baseline": place,
         }
         for place, comparison in enumerate(every)
         for one in comparison.differences
-        if one.found is not None and one.low is not None and one.high is not None
+        # with a margin the interval that it is held against: the other one may end before it where nothing is shown
+        for low, high in [(one.low, one.high) if margin is None else (one.low_of_all, one.high_of_all)]
+        if one.found is not None and low is not None and high is not None
     ]  # fmt: skip
     charts_found: list[Chart] = []
     if any(row["baseline"] == chosen for row in forest):
         unit = "points" if found.are_shares else "score"
         note = "Each line holds the differences that the samples do not rule out, adjusted for all that are compared."
+        if margin is not None:
+            note += " A model whose line lies to the right of the left upright line is within the margin."
         names = [side_name(side, found) for side in found.sides]
         drawing = charts.difference_chart(
-            forest, [name for name in names if _is_in(name, forest)], chosen, unit, colours
+            forest, [name for name in names if _is_in(name, forest)], chosen, unit, colours, margin
         )
         charts_found.append(drawn("differences", "How far is each from its baseline?", drawing, None, note))
     cost = [

@@ -1,10 +1,10 @@
-"""What a comparison leaves to choose from, in words: better only by its test, and what that costs."""
+"""What a comparison leaves to choose from, in words: better only by its test, what that costs, and what it may lose."""
 
 from workbench.display.text import significant
 from workbench.evaluation.choices import CheapestChoice
 from workbench.evaluation.comparison import Comparison
 from workbench.evaluation.sides import ModelResult
-from workbench.wording.scores import size
+from workbench.wording.scores import margin_size, size
 
 _SAME = 0.005
 
@@ -25,17 +25,35 @@ def _better(one: CheapestChoice, found: Comparison) -> str:
 def _cheapest(one: CheapestChoice, found: Comparison) -> str:
     base = one.baseline.model
     if not one.alternatives:
-        return _none_beside(one)
+        return _none_beside(one, found)
     others = "the one model" if one.alternatives == 1 else f"the {one.alternatives} models"
-    among = f"Of {base} and {others} not shown to be worse"
+    among = f"Of {base} and {others} {_chosen_by(one, found)}"
     if one.cheapest is one.baseline:
         return f"{among}, {base} takes the fewest {cost_text(one, found)}."
-    return f"{among}, {one.cheapest.model} takes the fewest {cost_text(one, found)}: {_ratio(one, one.cheapest)}."
+    takes = f"{one.cheapest.model} takes the fewest {cost_text(one, found)}: {_ratio(one, one.cheapest)}"
+    return f"{among}, {takes}{_loses(one, found)}."
 
 
-def _none_beside(one: CheapestChoice) -> str:
+def _chosen_by(one: CheapestChoice, found: Comparison) -> str:
+    if one.margin is None:
+        return "not shown to be worse"
+    return f"shown to be less than {margin_size(one.margin, are_shares=found.are_shares)} worse"
+
+
+def _loses(one: CheapestChoice, found: Comparison) -> str:
+    """Return how much worse the cheapest may be: that no test shows it to be worse does not say that it is as good."""
+    if one.loses is None:
+        return "; how much worse it may be is not known"
+    return f"; it may be up to {size(one.loses, are_shares=found.are_shares)} worse" if one.loses else ""
+
+
+def _none_beside(one: CheapestChoice, found: Comparison) -> str:
     """Return why there is nothing to choose from beside the baseline."""
     base = one.baseline.model
+    if one.margin is not None:
+        within = f"within {margin_size(one.margin, are_shares=found.are_shares)} of {base}"
+        worse = f"; {one.worse} of {one.worse + one.unclear} {'is' if one.worse == 1 else 'are'} shown to be below that"
+        return f"No other model is shown to be {within}{worse if one.worse else ''}."
     if not one.unclear:
         return f"{'The other model' if one.worse == 1 else 'Every other model'} is shown to be worse than {base}."
     if not one.worse:

@@ -9,7 +9,7 @@ from workbench.evaluation.differing import Differing, OtherValues
 from workbench.evaluation.sides import Coverage, Difference, Lost, ModelResult
 from workbench.wording.changes import alarm_text
 from workbench.wording.differences import differing_text
-from workbench.wording.scores import bounds_text, interval_text, signed, size, unit
+from workbench.wording.scores import bounds_text, interval_text, margin_size, signed, size, unit
 
 _PROMPTS = ("prompt", "variants", "request")
 """The tables of a job that say what is asked."""
@@ -108,9 +108,40 @@ def headline(difference: Difference, comparison: Comparison) -> str:
             for side in (difference.side, difference.baseline)
             if (reason := not_right_words(side))
         ]
-    if (tokens := _tokens(difference)) is not None:
-        parts.append(tokens)
+    parts += filter(None, (margin_text(difference, comparison), _tokens(difference)))
     return "; ".join(parts) + "."
+
+
+def margin_text(difference: Difference, comparison: Comparison) -> str:
+    """Return whether a side is shown to be within the margin; empty where there is none, or a side is shown to be better."""
+    beside = comparison.beside_margin(difference)
+    if beside is None or comparison.margin is None or difference.verdict == "better":
+        return ""
+    shares, worst = comparison.are_shares, difference.low_of_all
+    margin = f"the margin of {margin_size(comparison.margin, are_shares=shares)}"
+    if beside == "beyond":
+        return f"worse by more than {margin}"
+    if worst is None:
+        return f"whether it is within {margin} is not known"
+    by = size(max(-worst, 0.0), are_shares=shares)
+    return (
+        f"at most {by} worse: within {margin}" if beside == "within" else f"it may be {by} worse: {margin} is not shown"
+    )
+
+
+def margin_mark(difference: Difference, comparison: Comparison) -> str:
+    """Return the same in a few words, for a table."""
+    if difference.verdict == "better":
+        return ""
+    match comparison.beside_margin(difference):
+        case "within":
+            return "within the margin"
+        case "beyond":
+            return "beyond the margin"
+        case "unclear":
+            return "margin not shown"
+        case None:
+            return ""
 
 
 def agreement_lines(comparison: Comparison) -> list[str]:

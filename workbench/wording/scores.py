@@ -28,6 +28,12 @@ def size(value: float, *, are_shares: bool) -> str:
     return _number(value, are_shares=are_shares) + unit(are_shares=are_shares)
 
 
+def margin_size(margin: float, *, are_shares: bool) -> str:
+    """Return a margin as it was given, with its unit."""
+    number = f"{100 * margin if are_shares else margin:.6g}"
+    return number if not are_shares else f"{number} point{'' if number == '1' else 's'}"
+
+
 def unit(*, are_shares: bool) -> str:
     """Return what follows the number."""
     return " points" if are_shares else ""

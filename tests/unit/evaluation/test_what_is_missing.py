@@ -196,7 +196,7 @@ OTHERS: dict[str, dict[str, Any]] = {
         "max_reply_bytes": 2**20, "max_failed_share": 0.5, "allow": ["no_targets"],
     },
     "budget": {"requests": 9, "total_tokens": 9, "units": 9.0, "share_of_left": 0.5},
-    "compare": {"min_answered": 0.5},
+    "compare": {"min_answered": 0.5, "margin": {"exact": 0.02}},
     "unscored": dict.fromkeys(UnscoredTable.__struct_fields__, "unknown"),
 }  # fmt: skip
 """Of each table of a job and each of its keys a value that is not the default."""
