@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import altair
 import msgspec
 import pytest
 from playwright.sync_api import Page, expect
@@ -145,6 +144,8 @@ def test_a_page_without_the_charts_program_beside_it_has_its_tables(
 
 
 def test_every_chart_opens_with_altair(pages: dict[str, Path]) -> None:
+    import altair  # a second, for which every other test would wait
+
     specs = [spec for path in pages.values() for spec in Shown(path).charts]
     assert len(specs) >= 6
     for spec in specs:

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import openai
 import pydantic
 import pytest
 
 from tests.contract.asking import FORCED, TOOL, platform_of
 from workbench.local_platform.server import ThreadedServer
+
+if TYPE_CHECKING:
+    import openai  # at run time where it is used: a second, for which every other test would wait
 
 CONFIG = platform_of({"id": "tools", "simulated": "answers", "calls_tools": True}, {"id": "prose"})
 CLOCK: dict[str, Any] = {
@@ -20,13 +22,15 @@ RESULTS = {"get_weather": "12 degrees and rain", "get_time": "14:05"}
 
 
 @pytest.fixture
-def client() -> Iterator[openai.OpenAI]:
+def client() -> Iterator["openai.OpenAI"]:
+    import openai
+
     with ThreadedServer(CONFIG) as server:
         with openai.OpenAI(api_key=server.key, base_url=f"{server.base_url}/api", max_retries=0) as client:
             yield client
 
 
-def conversation(client: openai.OpenAI, question: str, **fields: Any) -> tuple[list[list[str]], str]:
+def conversation(client: "openai.OpenAI", question: str, **fields: Any) -> tuple[list[list[str]], str]:
     """What an agent's loop called in each turn, and its final answer."""
     messages: list[Any] = [{"role": "user", "content": question}]
     turns: list[list[str]] = []
@@ -42,13 +46,13 @@ def conversation(client: openai.OpenAI, question: str, **fields: Any) -> tuple[l
     pytest.fail(f"it did not end: {turns}")
 
 
-def test_a_route_goes_on_from_its_tools_answer_and_finishes(client: openai.OpenAI) -> None:
+def test_a_route_goes_on_from_its_tools_answer_and_finishes(client: "openai.OpenAI") -> None:
     turns, said = conversation(client, "What is the weather in Oslo?", tools=[TOOL])
     assert turns == [["get_weather"]]
     assert said == "get_weather returned 12 degrees and rain."
 
 
-def test_several_tools_are_called_in_one_turn_where_they_are_asked_for(client: openai.OpenAI) -> None:
+def test_several_tools_are_called_in_one_turn_where_they_are_asked_for(client: "openai.OpenAI") -> None:
     question = "What are the weather and the time in Oslo?"
     assert conversation(client, question, tools=[TOOL, CLOCK]) == (
         [["get_weather", "get_time"]],
@@ -58,7 +62,7 @@ def test_several_tools_are_called_in_one_turn_where_they_are_asked_for(client: o
     assert turns == [["get_weather"], ["get_time"]]
 
 
-def test_a_new_question_calls_anew(client: openai.OpenAI) -> None:
+def test_a_new_question_calls_anew(client: "openai.OpenAI") -> None:
     messages: list[Any] = [
         {"role": "user", "content": "What is the weather in Oslo?"},
         {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}]},
@@ -71,7 +75,7 @@ def test_a_new_question_calls_anew(client: openai.OpenAI) -> None:
     assert choice.finish_reason == "tool_calls"
 
 
-def test_a_forced_tool_is_called_whatever_came_before(client: openai.OpenAI) -> None:
+def test_a_forced_tool_is_called_whatever_came_before(client: "openai.OpenAI") -> None:
     tools: Any = [TOOL]
     forced: Any = FORCED
     messages: Any = [{"role": "user", "content": "Hello"}, {"role": "tool", "tool_call_id": "1", "content": "rain"}]
@@ -81,7 +85,7 @@ def test_a_forced_tool_is_called_whatever_came_before(client: openai.OpenAI) -> 
     assert choice.finish_reason == "tool_calls"
 
 
-def test_stop_is_heeded_streamed_or_not(client: openai.OpenAI) -> None:
+def test_stop_is_heeded_streamed_or_not(client: "openai.OpenAI") -> None:
     messages: Any = [{"role": "user", "content": "one two three"}]
     whole = client.chat.completions.create(model="prose", messages=messages).choices[0].message.content or ""
     assert "words" in whole
@@ -93,7 +97,9 @@ def test_stop_is_heeded_streamed_or_not(client: openai.OpenAI) -> None:
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == whole.partition("words")[0]
 
 
-def test_several_answers_are_refused_and_not_quietly_one(client: openai.OpenAI) -> None:
+def test_several_answers_are_refused_and_not_quietly_one(client: "openai.OpenAI") -> None:
+    import openai
+
     messages: Any = [{"role": "user", "content": "Hello"}]
     for streamed in (False, True):
         with pytest.raises(openai.BadRequestError, match="a simulated model gives one answer: n must be 1"):
@@ -107,7 +113,7 @@ class Trip(pydantic.BaseModel):
     days: int
 
 
-def test_structured_answers_are_of_their_schema(client: openai.OpenAI) -> None:
+def test_structured_answers_are_of_their_schema(client: "openai.OpenAI") -> None:
     messages: Any = [{"role": "user", "content": "I go to Lisbon for 4 days."}]
     parsed = (
         client.chat.completions.parse(model="prose", messages=messages, response_format=Trip).choices[0].message.parsed
@@ -133,7 +139,7 @@ class Journey(pydantic.BaseModel):
     then: "Journey | None" = None
 
 
-def test_a_nested_schema_is_filled_or_quoted_to_the_system(client: openai.OpenAI) -> None:
+def test_a_nested_schema_is_filled_or_quoted_to_the_system(client: "openai.OpenAI") -> None:
     text = "I go to Lisbon by ferry for 4 days."
     asked: Any = [{"role": "user", "content": text}]
     parsed = client.chat.completions.parse(model="prose", messages=asked, response_format=Journey)
@@ -148,6 +154,6 @@ def test_a_nested_schema_is_filled_or_quoted_to_the_system(client: openai.OpenAI
     assert Journey.model_validate_json(said or "").legs == expected.legs
 
 
-def test_ids_differ_by_request(client: openai.OpenAI) -> None:
+def test_ids_differ_by_request(client: "openai.OpenAI") -> None:
     messages: Any = [{"role": "user", "content": "Hello"}]
     assert len({client.chat.completions.create(model="prose", messages=messages).id for _ in range(20)}) == 20
