@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from unittest import mock
@@ -116,8 +117,12 @@ class Workbench:
 
     def __call__(self, *arguments: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
         """The command in the tests' own process: to start one would take most of the time."""
-        if _a_loop_runs():  # a browser's: a second one cannot
-            return self.process(*arguments, code=code)
+        if not _a_loop_runs():
+            return self._called(*arguments, code=code)
+        with ThreadPoolExecutor(1) as thread:  # the loop is a browser's, and a thread has one at the most
+            return thread.submit(self._called, *arguments, code=code).result()
+
+    def _called(self, *arguments: str, code: int | None) -> subprocess.CompletedProcess[str]:
         out, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
         streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors)
         surroundings = mock.patch.dict(os.environ, self.environment, clear=True), contextlib.chdir(self.folder)

@@ -643,14 +643,20 @@ HAS_TEAM = find_spec("workbench.team") is not None
 """False where that folder was removed, which takes nothing from a file's ledger."""
 
 
-def _marks(case: str) -> list[pytest.MarkDecorator]:
-    needs_team = pytest.mark.skipif(not HAS_TEAM, reason="it is of a team's ledger")
-    about_files = [pytest.mark.file_ledger] if case in ABOUT_FILES else []
-    return [*about_files, needs_team] if "team" in case or case in OF_A_TEAM else about_files
+FIRST = {command.split()[0]: case for case, command, _ in reversed(CASES)}
+"""Of each command its first case: these run by default, the whole table with the slow tests."""
+
+
+def _marks(case: str, command: str) -> list[pytest.MarkDecorator]:
+    marks = [] if FIRST[command.split()[0]] == case else [pytest.mark.slow]
+    marks += [pytest.mark.file_ledger] if case in ABOUT_FILES else []
+    if "team" in case or case in OF_A_TEAM:
+        marks.append(pytest.mark.skipif(not HAS_TEAM, reason="it is of a team's ledger"))
+    return marks
 
 
 @pytest.mark.parametrize(
-    ("case", "command", "change"), [pytest.param(*case, id=case[0], marks=_marks(case[0])) for case in CASES]
+    ("case", "command", "change"), [pytest.param(*case, id=case[0], marks=_marks(*case[:2])) for case in CASES]
 )
 def test_a_command_says_what_the_table_has(
     bench: Workbench, request: pytest.FixtureRequest, taken_port: str, case: str, command: str, change: Change
