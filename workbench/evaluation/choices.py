@@ -22,7 +22,8 @@ class CheapestChoice(msgspec.Struct, frozen=True):
     cheapest: ModelResult
     """Of the baseline and those that may be chosen."""
     loses: float | None
-    """How much worse the cheapest is at most, where that is known; 0 of the baseline, and of what is shown to be better."""
+    """How much worse the cheapest is at most, where that is known; 0 of the baseline, and of what is shown to be better. With a
+    margin of all differences together, as the margin is held against that, otherwise by the interval of its difference."""
     margin: float | None
     """How much worse a model may be; None: that was not said."""
     alternatives: int
@@ -55,7 +56,7 @@ def choice_of(found: Comparison) -> CheapestChoice | None:
         baseline,
         max(better, key=_by_how_much, default=None),
         cheapest,
-        next((_loses(one) for one in others if one.side is cheapest), 0.0),
+        next((_loses(one, found) for one in others if one.side is cheapest), 0.0),
         found.margin,
         len(others),
         worse,
@@ -73,8 +74,9 @@ def _is_worse(one: Difference, found: Comparison) -> bool:
     return one.verdict == "worse" if found.margin is None else found.beside_margin(one) == "beyond"
 
 
-def _loses(one: Difference) -> float | None:
-    return None if one.low_of_all is None else max(-one.low_of_all, 0.0)
+def _loses(one: Difference, found: Comparison) -> float | None:
+    low = one.low if found.margin is None else one.low_of_all
+    return None if low is None or one.is_finished_only else max(-low, 0.0)
 
 
 def _by_how_much(one: Difference) -> float:

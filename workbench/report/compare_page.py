@@ -37,6 +37,8 @@ MOST_BASELINES = 6
 """With more sides than this the page has one baseline, the one that was asked for."""
 _MOST_ACROSS = 6
 """With more sides than this, parts of the dataset have a row per side, as no paper is wide enough for a column each."""
+_RARE = ("cut_off", "refused", "fallbacks", "unread")
+"""Counts of answers that are a column where any side has some."""
 _MOST_VERDICTS = 500
 """Answers with two verdicts that the page lists of each two rubrics."""
 _NAMED = 3  # runs in the name of the page's file
@@ -84,7 +86,8 @@ def compare_page(
     )  # fmt: skip
     texts = [texts_by_place(one) for one in every]
     chosen = every.index(found)
-    content = _TEXTS | {
+    content = _TEXTS | {name: any(getattr(side, name) for side in found.sides) for name in _RARE}
+    content |= {
         "comparison": found,
         "baselines": [one.baseline for one in every],
         "chosen": chosen,
@@ -93,9 +96,6 @@ def compare_page(
         "runs": runs,
         "linked": {run.run_id for run in runs if single is None and (folder / f"{run.run_id}.html").is_file()},
         "charts": _charts(every, chosen, asked.colours),
-        "cut_off": any(side.cut_off for side in found.sides),
-        "refused": any(side.refused for side in found.sides),
-        "unread": any(side.unread for side in found.sides),
         "unscored": [_unscored(material.samples[side.run_id, side.model]) for side in found.sides],
         "slices": _by_column(found.slices),
         "most_across": _MOST_ACROSS,

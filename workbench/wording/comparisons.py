@@ -124,9 +124,9 @@ def margin_text(difference: Difference, comparison: Comparison) -> str:
     if worst is None:
         return f"whether it is within {margin} is not known"
     by = size(max(-worst, 0.0), are_shares=shares)
-    return (
-        f"at most {by} worse: within {margin}" if beside == "within" else f"it may be {by} worse: {margin} is not shown"
-    )
+    if beside == "within":
+        return f"of all differences together at most {by} worse: within {margin}"
+    return f"of all differences together up to {by} worse: not shown to be within {margin}"
 
 
 def margin_mark(difference: Difference, comparison: Comparison) -> str:
