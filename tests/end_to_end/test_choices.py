@@ -116,6 +116,19 @@ def test_a_model_that_is_worse_may_be_within_the_margin_or_beyond(bench: Workben
     assert beside(bench, "--margin", "0.01")[1].endswith("; 1 of 1 is shown to be below that.")
 
 
+def test_a_model_that_is_shown_to_be_better_is_within_any_margin(bench: Workbench) -> None:
+    """Of many models the interval of all together may reach below 0 where the adjusted test shows one to be better."""
+    middle = [1.0] * 60 + [0.0] * 40
+    values: dict[str, Values] = {"large": middle, "mini": [1.0] * 68 + [0.0] * 32}
+    values |= {f"worse{n}": [0.0] * 90 + [1.0] * 10 for n in range(3)}
+    record(bench, "r1", values)
+    found = bench.json("compare", "r1", "--baseline", "large", "--margin", "0.0001", "--no-report")
+    better = found["differences"][0]
+    assert (better["side"]["model"], better["verdict"], better["beside_margin"]) == ("mini", "better", "within")
+    assert better["low_of_all"] < -0.0001, "else this shows nothing"
+    assert "may be up to" not in found["choice"]["says"]
+
+
 def test_missing_answers_keep_no_model_within_a_margin(bench: Workbench) -> None:
     values: dict[str, Values] = {"mini": [1.0] * 380 + [None] * 20, "large": [1.0] * 400}
     record(bench, "r1", values, outcomes={("mini", sample): Outcome.ROUTE_DOWN for sample in range(380, 400)})

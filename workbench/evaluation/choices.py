@@ -76,7 +76,9 @@ def _is_worse(one: Difference, found: Comparison) -> bool:
 
 def _loses(one: Difference, found: Comparison) -> float | None:
     low = one.low if found.margin is None else one.low_of_all
-    return None if low is None or one.is_finished_only else max(-low, 0.0)
+    if low is None or one.is_finished_only:
+        return None
+    return 0.0 if one.verdict == "better" else max(-low, 0.0)
 
 
 def _by_how_much(one: Difference) -> float:

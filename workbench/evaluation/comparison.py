@@ -90,9 +90,11 @@ class Comparison(msgspec.Struct, frozen=True):
         """Return where a side lies; None where there is no margin."""
         if self.margin is None:
             return None
-        if one.low_of_all is not None and one.low_of_all > -self.margin:
+        if one.low_of_all is None or one.high_of_all is None:
+            return "unclear"
+        if one.low_of_all > -self.margin or one.verdict == "better":
             return "within"
-        return "beyond" if one.high_of_all is not None and one.high_of_all < -self.margin else "unclear"
+        return "beyond" if one.high_of_all < -self.margin else "unclear"
 
     @property
     def unchanged(self) -> list[Difference]:
