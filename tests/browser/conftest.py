@@ -84,4 +84,3 @@ def reader(context_of: Callable[[dict[str, Any]], BrowserContext], request: pyte
     yield Reader(context, scripted=options.get("java_script_enabled", True))
     for page in context.pages[1:]:
         page.close()
-    assert not context.cookies()

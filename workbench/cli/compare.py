@@ -38,11 +38,11 @@ from workbench.wording.choices import choice_text, cost_text
 from workbench.wording.comparisons import (
     agreement_lines,
     headline,
-    margin_mark,
     prompts_text,
     shown_text,
     side_name,
     unchanged_text,
+    verdict_text,
     warnings,
 )
 from workbench.wording.factors import cell_text, effect_lines, effect_row, factors_text
@@ -318,14 +318,13 @@ def _of_scored(part: Slice, side: ModelResult) -> str:
 def _row(side: ModelResult, difference: Difference | None, found: Comparison) -> dict[str, Any]:
     score = "–" if side.interval is None else _with_bounds(side.interval)
     pair = difference.found if difference is not None else None
-    shown = "" if difference is None else shown_text(difference, are_shares=found.are_shares)
-    margin = "" if difference is None else margin_mark(difference, found)
+    shown = "" if difference is None else verdict_text(difference, found)
     return {
         "side": side_name(side, found),
         "of_asked": score,
         "mean_of_scored": side.mean_of_scored,
         "difference": _difference(side, difference, found),
-        "verdict": "; ".join(filter(None, (shown, margin, "" if found.is_ranked(side) else "not ranked"))),
+        "verdict": "; ".join(filter(None, (shown, "" if found.is_ranked(side) else "not ranked"))),
         "wins": "" if pair is None else f"{pair.better}:{pair.worse}:{pair.same}",
         "scored": f"{side.scored} of {side.samples}",
         "completion_tokens": side.completion_tokens,

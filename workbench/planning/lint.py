@@ -247,9 +247,8 @@ def _unshowable(
     for scorer, most in wanted.items():
         reach = -interval(0, 0, n, LEVEL / pairs)[0]
         if reach > most:
-            text = (
-                f"{n} samples cannot show it: even if none differs, the interval reaches {100 * reach:.1f} points down"
-            )
+            text = f"{n} samples cannot show it by right and wrong: "
+            text += f"even if none differs, the interval reaches {100 * reach:.1f} points down"
             yield Finding(job.where(table, key, scorer), text)
 
 

@@ -5,7 +5,7 @@ from workbench.evaluation.choices import choice_of
 from workbench.evaluation.comparison import Comparison, is_baseline
 from workbench.evaluation.sides import Difference, ModelResult
 from workbench.wording.choices import choice_text
-from workbench.wording.comparisons import agreement_lines, headline, margin_mark, shown_text, side_name
+from workbench.wording.comparisons import agreement_lines, headline, shown_text, side_name, verdict_text
 from workbench.wording.factors import effect_row, factors_text
 from workbench.wording.scores import interval_text, signed
 
@@ -71,9 +71,7 @@ def _of_side(place: int, side: ModelResult, one: Difference | None, found: Compa
     return {
         f"value{place}": "–" if pair is None else signed(pair.difference, are_shares=found.are_shares),
         f"interval{place}": "" if pair is None else interval_text(one, are_shares=found.are_shares),
-        f"shown{place}": "; ".join(
-            filter(None, (shown_text(one, are_shares=found.are_shares), margin_mark(one, found)))
-        ),
+        f"shown{place}": verdict_text(one, found),
         f"counts{place}": "" if pair is None else f"{pair.better} better, {pair.worse} worse, {pair.same} same",
         f"shared{place}": shared,
     }

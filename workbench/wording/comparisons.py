@@ -13,6 +13,7 @@ from workbench.wording.scores import bounds_text, interval_text, margin_size, si
 
 _PROMPTS = ("prompt", "variants", "request")
 """The tables of a job that say what is asked."""
+_BESIDE_MARGIN = {"within": "within the margin", "beyond": "beyond the margin", "unclear": "margin not shown"}
 
 
 def side_name(side: ModelResult, comparison: Comparison) -> str:
@@ -129,19 +130,11 @@ def margin_text(difference: Difference, comparison: Comparison) -> str:
     return f"of all differences together up to {by} worse: not shown to be within {margin}"
 
 
-def margin_mark(difference: Difference, comparison: Comparison) -> str:
-    """Return the same in a few words, for a table."""
-    if difference.verdict == "better":
-        return ""
-    match comparison.beside_margin(difference):
-        case "within":
-            return "within the margin"
-        case "beyond":
-            return "beyond the margin"
-        case "unclear":
-            return "margin not shown"
-        case None:
-            return ""
+def verdict_text(difference: Difference, comparison: Comparison) -> str:
+    """Return what the test shows, and beside a margin, in a few words for a table."""
+    shown = shown_text(difference, are_shares=comparison.are_shares)
+    beside = comparison.beside_margin(difference)
+    return shown if beside is None or difference.verdict == "better" else f"{shown}; {_BESIDE_MARGIN[beside]}"
 
 
 def agreement_lines(comparison: Comparison) -> list[str]:

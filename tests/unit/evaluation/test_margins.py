@@ -2,13 +2,14 @@
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
 from workbench.evaluation.sides import ModelResult, differences, side_without_calls
 from workbench.ledger.score_rows import SideSample
 
+Scored = Callable[[random.Random, float, int], list[float]]
 RUNS = 400
 MARGIN = 0.1
 
@@ -21,7 +22,7 @@ def sample(model: str, number: int, value: float) -> SideSample:
     )  # fmt: skip
 
 
-def lowest(scores: dict[str, Sequence[float]]) -> dict[tuple[str, str], float | None]:
+def lowest(scores: Mapping[str, Sequence[float]]) -> dict[tuple[str, str], float | None]:
     """Return how much better each model is at least than each other one."""
     sides: dict[str, ModelResult] = {
         name: side_without_calls("r", name, len(own), None) for name, own in scores.items()
@@ -46,9 +47,8 @@ def graded(chance: random.Random, share: float, n: int) -> list[float]:
 
 @pytest.mark.parametrize("scored", [right, graded])
 @pytest.mark.parametrize("n", [40, pytest.param(200, marks=pytest.mark.slow)])
-def test_no_model_that_is_worse_by_the_margin_is_within_it_whichever_the_baseline(scored: object, n: int) -> None:
+def test_no_model_that_is_worse_by_the_margin_is_within_it_whichever_the_baseline(scored: Scored, n: int) -> None:
     """Two models are worse by exactly the margin than two others: in at most 2.5 % of the runs any is called within it."""
-    assert callable(scored)
     chance, wrong = random.Random(n), 0
     for _ in range(RUNS):
         scores = {f"good{k}": scored(chance, 0.6, n) for k in (1, 2)}
