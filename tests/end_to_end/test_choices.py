@@ -9,6 +9,7 @@ import pytest
 from tests.compared_runs import Values, record
 from tests.conftest import Workbench
 from tests.pages import Page
+from workbench.api.frames import Frames
 from workbench.outcomes import Outcome
 
 RIGHT, HALF = [1.0] * 40, [1.0, 0.0] * 20
@@ -86,14 +87,16 @@ def test_with_a_margin_only_what_is_shown_to_be_within_it_is_chosen(bench: Workb
     page = Path(bench.json("compare", "r1", "--baseline", "large", "--margin", "0.02")["report"]).read_text("utf-8")
     assert "no difference shown" not in page
     assert "too few samples differ to tell (4:4); within the margin" in page
-    assert "of all differences together at most 1.7 points worse: within the margin of 2 points" in page
+    assert "at most 1.7 points worse, adjusted for all differences: within the margin of 2 points" in page
     printed = bench("compare", "r1", "--baseline", "large", "--margin", "0.01", "--no-report").stdout
     assert (
-        "of all differences together up to 1.7 points worse: not shown to be within the margin of 1 point"
+        "up to 1.7 points worse, adjusted for all differences: not shown to be within the margin of 1 point"
         in " ".join(printed.split())
     )
     assert "margin not shown" in printed
     assert "No other model is shown to be within" in printed
+    rows = Frames(folder=bench.folder).compare("r1", baseline="large", margin=0.02)
+    assert list(rows["beside_margin"]) == ["within"]
 
 
 def test_the_chart_has_the_margin_and_the_interval_that_is_held_against_it(bench: Workbench) -> None:

@@ -126,8 +126,8 @@ def margin_text(difference: Difference, comparison: Comparison) -> str:
         return f"whether it is within {margin} is not known"
     by = size(max(-worst, 0.0), are_shares=shares)
     if beside == "within":
-        return f"of all differences together at most {by} worse: within {margin}"
-    return f"of all differences together up to {by} worse: not shown to be within {margin}"
+        return f"at most {by} worse, adjusted for all differences: within {margin}"
+    return f"up to {by} worse, adjusted for all differences: not shown to be within {margin}"
 
 
 def verdict_text(difference: Difference, comparison: Comparison) -> str:
