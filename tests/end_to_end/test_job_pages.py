@@ -1,18 +1,20 @@
 """The page of all runs by job, and the page of a job over its runs."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.compared_runs import record
+from tests.compared_runs import Values, record
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page, as_shown
 from tests.unit.ledger.ledger_rows import STARTED_AT
 from workbench.evaluation.job_changes import job_changes
+from workbench.ledger.job_rows import JobCourse, JobRun
 from workbench.ledger.queries import reading
 from workbench.outcomes import Outcome
-from workbench.report.job_rows import page_name
+from workbench.report.tables import job_page_name
 from workbench.wording.changes import change_text
 
 RIGHT, HALF = [1.0] * 40, [1.0, 0.0] * 20
@@ -22,7 +24,7 @@ SCHEDULE = 'models = ["m"]\n[schedule]\non_calendar = "Mon..Sun 02:00"\n'
 def pages(bench: Workbench, name: str = "j") -> tuple[Page, Page]:
     """The page of all runs, and that of a job."""
     report = Path(bench.json("report", "last")["report"])
-    job_page = Page(report.with_name(f"{page_name(name)}.html"))
+    job_page = Page(report.with_name(f"{job_page_name(name)}.html"))
     job_page.check(bench.ledger)
     return Page(report.with_name("index.html")), job_page
 
@@ -78,6 +80,56 @@ def test_what_an_outage_leaves_unsaid_is_not_said_of_it(bench: Workbench) -> Non
     assert "Beside the complete run before: no difference shown for 2 models" in job_page.text
 
 
+def test_an_occasion_that_was_resumed_is_one_line_and_one_point(bench: Workbench) -> None:
+    night = {"occasion": "2026-10-01T02:00Z", "generation": "j@1", "scorers": ["exact"]}
+    lost = {("m", sample): Outcome.ROUTE_DOWN for sample in range(20)}
+    values: dict[str, Values] = {"m": [None] * 20 + RIGHT[20:]}
+    record(bench, "r1", values, outcomes=lost, status="incomplete", **night)
+    record(bench, "r2", {"m": RIGHT}, **night)
+    record(bench, "r3", {"m": RIGHT}, scorers=["exact"], occasion="2026-10-02T02:00Z", generation="j@2")
+    bench.environment["WORKBENCH_NOW"] = (STARTED_AT + timedelta(hours=9)).isoformat()
+    index, job_page = pages(bench)
+    assert index.text.count('title="complete, ') == 2, "a mark for each occasion"
+    since = re.search(r'id="latest">.*?</ul>', index.text, re.DOTALL)
+    assert since is not None
+    assert re.search(r"2 scheduled runs of <a [^>]+><bdi>j</bdi></a>: complete\.", since[0]), since[0]
+    assert "2 runs; the newest is complete." in job_page.text
+    assert "in 2 runs" in job_page.text
+    with reading(bench.ledger) as reader:
+        runs = reader.all(JobRun, job="j", most=9)
+        course = reader.all(JobCourse, job="j", most=9)
+    assert [(run.run_id, run.runs, run.total_tokens) for run in runs] == [("r3", 1, 400), ("r2", 2, 800)]
+    assert [row.run_id for row in course] == ["r2", "r3"]
+    assert course[0].started_at == STARTED_AT + timedelta(hours=1), "where its first run began"
+
+
+def test_a_probe_needs_nothing(bench: Workbench) -> None:
+    record(bench, "r1", {"m": RIGHT}, scorers=["exact"])
+    lost = {("m", 0): Outcome.ROUTE_DOWN}
+    record(bench, "r2", {"m": [None]}, outcomes=lost, status="incomplete", job="probe", tags={"probe": "yes"})
+    bench.environment["WORKBENCH_NOW"] = (STARTED_AT + timedelta(hours=9)).isoformat()
+    index = Page(Path(bench.json("report", "r2")["report"]).with_name("index.html"))
+    assert "1 job: 1 fine." in index.text
+    assert "Needs attention" not in index.text
+    assert re.search(r"1 other run of .*: complete\.", index.text)
+
+
+def test_names_of_jobs_lead_to_their_pages_and_times_to_their_runs(bench: Workbench) -> None:
+    record(bench, "r1", {"m": RIGHT}, scorers=["exact"])
+    record(bench, "r2", {"m": RIGHT}, scorers=["exact"], job="k", status="incomplete")
+    bench("report", "r1")
+    report = Path(bench.json("report", "r2")["report"])
+    index = report.with_name("index.html").read_text("utf-8")
+    log = index.split('<table id="runs"')[1]
+    for name, run_id in (("j", "r1"), ("k", "r2")):
+        to_job = f'<a href="{job_page_name(name)}.html"><bdi>{name}</bdi></a>'
+        assert to_job in log
+        assert re.search(f'<a href="{run_id}.html"><time', log), "a run's time leads to it"
+    assert f'<li><b><a href="{job_page_name("k")}.html"><bdi>k</bdi></a></b>, <a href="r2.html"><time' in index
+    allowance = report.with_name("allowance.html").read_text("utf-8")
+    assert allowance.count(f'<a href="{job_page_name("j")}.html">') > 1
+
+
 def test_each_model_has_a_line_of_its_own_and_its_newest_score(bench: Workbench) -> None:
     record(bench, "r1", {"mini": HALF, "large": RIGHT}, scorers=["exact"], status="interrupted")
     record(bench, "r2", {"mini": HALF, "large": RIGHT}, scorers=["exact"])
@@ -94,7 +146,7 @@ def test_runs_beyond_the_log_are_at_least_so_many(bench: Workbench) -> None:
         record(bench, f"r{number}", {"m": [1.0]}, scorers=["exact"], occasion=f"2026-10-{number:02}T02:00Z")
     bench.environment["WORKBENCH_NOW"] = STARTED_AT.isoformat()  # before all of them
     index, _ = pages(bench)
-    assert "At least 20 scheduled runs of j: complete." in index.text
+    assert re.search(r"At least 20 scheduled runs of <a [^>]+><bdi>j</bdi></a>: complete\.", index.text)
 
 
 def test_a_job_without_a_schedule_is_not_missed(bench: Workbench) -> None:
@@ -216,6 +268,6 @@ def test_a_sample_of_which_some_epochs_are_new_is_compared(bench: Workbench) -> 
 
 
 def test_names_of_pages_are_apart_and_plain() -> None:
-    names = {page_name(name) for name in ("a b", "a-b", "A B", "../x", "é" * 80, "")}
+    names = {job_page_name(name) for name in ("a b", "a-b", "A B", "../x", "é" * 80, "")}
     assert len(names) == 6
     assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") and len(name) < 60 for name in names)

@@ -27,7 +27,7 @@ class Column(msgspec.Struct, frozen=True):
     heading: str
     kind: str = "count"
     """`count`, `amount`, `ms`, `seconds`, `share` and `number` are figures; `text`, `outcome`, `status`, `served`, `moment`,
-    `period`, `run`, `sample`, `bars`, `card` and `name` are not; `plain` is as its values are."""
+    `began`, `period`, `job`, `run`, `sample`, `bars`, `card` and `name` are not; `plain` is as its values are."""
     help: str = ""
     """What the heading means: on hover, and below the terminal's table."""
 
@@ -78,7 +78,7 @@ DECLARED = {
         Column("usual_name", "answers as", "name"),
         Column("names", "answers as", "text"),
         Column("scorer", "scorer", "text"),
-        Column("job", "job", "text"),
+        Column("job", "job", "job"),
         Column("run_id", "run", "run"),
         Column("sample_id", "sample", "sample"),
         Column("occasion", "occasion", "text"),

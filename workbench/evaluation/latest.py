@@ -1,6 +1,6 @@
 """What has changed of an account's jobs since a moment: alarms that opened or are over, and the runs that began."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -17,7 +17,7 @@ class Latest(msgspec.Struct, frozen=True):
     over: list[Alarm]
     """Recovered, or accepted."""
     scheduled: list[RunLine]
-    """Runs of an occasion that began since."""
+    """Runs of an occasion that began since; neither these nor the others have one that a later run completed, or a probe."""
     others: list[RunLine]
     is_whole: bool
     """Whether these are all runs that began since; otherwise there may be more."""
@@ -37,15 +37,26 @@ def latest(
     """
     alarms = [alarm for watch in watches for alarm in watch.alarms]
     began = [run for run in runs if run.started_at >= since_at]
+    counted = [run for run in _not_completed_later(began) if not run.is_probe]
     return Latest(
         since_at,
         [alarm for alarm in alarms if _is_since(alarm.seen, since_at)],
         [alarm for alarm in alarms if _is_since(alarm.ended, since_at) or _accepted_since(alarm, since_at)],
-        [run for run in began if run.occasion is not None],
-        [run for run in began if run.occasion is None],
+        [run for run in counted if run.occasion is not None],
+        [run for run in counted if run.occasion is None],
         is_every or len(began) < len(runs),
         has_schedule,
     )
+
+
+def _not_completed_later(runs: Sequence[RunLine]) -> Iterator[RunLine]:
+    """Return the runs, the newest first, without those that a later run of the same generation completed."""
+    complete = set()
+    for run in runs:
+        if (run.job, run.generation) not in complete or run.status == "complete":
+            yield run
+        if run.status == "complete":
+            complete.add((run.job, run.generation))
 
 
 def _accepted_since(alarm: Alarm, since_at: datetime) -> bool:

@@ -70,6 +70,11 @@ class RunLine(QueryRow, frozen=True):
     job_path: str
     simulated: bool
 
+    @property
+    def is_probe(self) -> bool:
+        """Whether it asked routes what they can do (`workbench probe`), as the view `probe_runs` has it."""
+        return self.job == "probe" and "probe" in self.tags
+
 
 class NewestRun(QueryRow, frozen=True):
     """One of the newest runs of a job."""
@@ -167,6 +172,8 @@ class JobRun(QueryRow, frozen=True):
     job_toml: str
     scorers: list[str] | None
     total_tokens: int | None
+    runs: int
+    """Of its occasion; it is the one that counts."""
     corrected: int
 
 

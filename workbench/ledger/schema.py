@@ -25,6 +25,7 @@ VIEW_NAMES = (
     "outcomes",
     "judged_attempts",
     "run_overview",
+    "occasion_runs",
     "standing_corrections",
     "corrected_items",
     "item_outcomes",

@@ -268,6 +268,7 @@ def _environment() -> Environment:
         people=people,
         figure=tables.figure,
         heading=tables.heading,
+        job_link=tables.job_link,
         moment=tables.moment,
         outcome=tables.outcome,
         status=tables.status,

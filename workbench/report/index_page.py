@@ -59,7 +59,8 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
 
     def content() -> dict[str, Any]:
         there = frozenset(path.stem for path in asked.folder.glob("*.html"))
-        rows = job_rows([(run, ends[run.run_id]) for run in newest], scores, changes, alarms, broken, asked.colours)
+        asked_by_jobs = [(run, ends[run.run_id]) for run in newest if not ends[run.run_id].is_probe]
+        rows = job_rows(asked_by_jobs, scores, changes, alarms, broken, asked.colours)
         return {
             "period": period,
             "command": asked.command,
@@ -68,12 +69,12 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "latest": latest_lines(changed, drawn_since, asked.zone, asked.ledger),
             "rows": rows,
             "broken": [row for row in rows if row.broken],
-            "alarms": [(alarm, commands.accept_changes(alarm.job, asked.ledger)) for alarm in alarms],
+            "alarmed": [(row, commands.accept_changes(row.job, asked.ledger)) for row in rows if row.alarms],
             "regressed": [row for row in rows if not row.needs_action and is_worse(row)],
-            "there": {f"{stem}.html" for stem in there},
+            "there": there,
             "needs": [(run, resume_text(began[run.run_id], asked.ledger)) for run in needs],
             "runs": _runs_table(runs, _sparks(scores, asked.colours), there),
-            "jobs": _jobs_table(jobs, ends),
+            "jobs": _jobs_table(jobs, ends, there),
             "charts": _charts(means, asked.zone),
             "most": MOST_RUNS,
         }
@@ -86,7 +87,7 @@ def _runs_table(runs: Sequence[RunLine], sparks: dict[str, list[dict[str, Any]]]
     return Table(
         "runs", Result("runs", {"most": MOST_RUNS, "run_ids": None}, rows), ("run_id",),
         columns(
-            "started_at", column("job", kind="run"), "status", "scores", "planned", "reused", "answered", "failed", "pending",
+            column("started_at", kind="began"), "job", "status", "scores", "planned", "reused", "answered", "failed", "pending",
             column("total_tokens", kind="amount"), "duration_s",
         ),
         there,
@@ -94,13 +95,14 @@ def _runs_table(runs: Sequence[RunLine], sparks: dict[str, list[dict[str, Any]]]
     )  # fmt: skip
 
 
-def _jobs_table(jobs: Sequence[JobRuns], ends: dict[str, RunLine]) -> Table:
+def _jobs_table(jobs: Sequence[JobRuns], ends: dict[str, RunLine], there: frozenset[str]) -> Table:
     rows = [
         msgspec.structs.asdict(job) | msgspec.structs.asdict(ends[job.last_run_id]) | {"reason": None} for job in jobs
     ]
     return Table(
         "jobs", Result("jobs", {}, rows), ("job",),
         columns("job", "runs", "complete", "first_at", "last_at", column("status", "ended")),
+        there,
     )  # fmt: skip
 
 

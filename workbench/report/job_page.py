@@ -9,7 +9,7 @@ import msgspec
 
 import workbench.display.commands as commands
 from workbench.display.columns import column, columns
-from workbench.evaluation.alarms import Alarm
+from workbench.evaluation.alarms import Alarm, Watch
 from workbench.evaluation.job_changes import changed_since_before
 from workbench.evaluation.ongoing import as_now
 from workbench.ledger.job_rows import JobCourse, JobRun, RunLine
@@ -17,10 +17,17 @@ from workbench.report import time_charts
 from workbench.report.build import Draft, Page, PageContext, PageHead, write_html
 from workbench.report.chart_parts import on_clock, said_by_clock
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.report.job_rows import page_name
-from workbench.report.tables import Result, Table
+from workbench.report.tables import Result, Table, job_page_name
 from workbench.stats.intervals import AskedValues, Interval, mean_intervals
-from workbench.wording.changes import compared_text, course_title, findable_text, found_soon_text, job_verdict
+from workbench.wording.changes import (
+    accepted_lately,
+    alarm_what,
+    compared_text,
+    course_title,
+    findable_text,
+    found_soon_text,
+    job_verdict,
+)
 from workbench.wording.scores import mean_text
 
 MOST_RUNS = 30
@@ -58,7 +65,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
         there = frozenset(path.stem for path in asked.folder.glob("*.html"))
         content = {
             "job": job,
-            "verdict": job_verdict(runs, changes, alarms, course, is_cut=len(runs) == MOST_RUNS),
+            "verdict": job_verdict(runs, changes, watches, course, is_cut=len(runs) == MOST_RUNS),
             "changes": changes,
             "compared": compared_text(runs),
             "alarms": [alarm for alarm in alarms if alarm.state == "open"],
@@ -67,28 +74,29 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
             "findable": [findable_text(watch) for watch in watches if watch.scorer is not None],
             "found_soon": found_soon_text([watch for watch in watches if watch.scorer is not None]),
             "charts": _charts(
-                job, course, _Shown(runs, _marks(runs, course, asked.zone), alarms, asked.colours, asked.zone)
+                job, course, _Shown(runs, _marks(runs, course, watches, asked.zone), alarms, asked.colours, asked.zone)
             ),
             "runs": _runs_table(job, runs, course, ends, there, asked.colours),
             "most": MOST_RUNS,
             "command": asked.command,
         }
-        return write_html(asked, f"{page_name(job)}.html", frame, pages, content)
+        return write_html(asked, f"{job_page_name(job)}.html", frame, pages, content)
 
     return write
 
 
-def _marks(runs: Sequence[JobRun], course: Sequence[JobCourse], zone: str) -> list[dict[str, str]]:
-    """Return where something changed between two runs."""
+def _marks(
+    runs: Sequence[JobRun], course: Sequence[JobCourse], watches: Sequence[Watch], zone: str
+) -> list[dict[str, str]]:
+    """Return where something changed between two runs, and where a change was accepted."""
     changed = changed_since_before(runs, course)
-    return [
-        {
-            "at": on_clock(row.started_at, zone), "when": said_by_clock(row.started_at, zone),
-            "changed": changed[row.run_id],
-        }
-        for row in runs
-        if changed[row.run_id]
-    ]  # fmt: skip
+    found = [(row.started_at, changed[row.run_id]) for row in runs if changed[row.run_id]]
+    found += [
+        (one.accepted_at, f"accepted: {alarm_what(one)}{f': {one.reason}' if one.reason else ''}")
+        for one in accepted_lately(runs, watches)
+        if one.accepted_at is not None
+    ]
+    return [{"at": on_clock(at, zone), "when": said_by_clock(at, zone), "changed": what} for at, what in found]
 
 
 class _Shown(NamedTuple):
@@ -160,7 +168,7 @@ def _note(*, each: str, intervals: bool, marks: bool, levels: bool) -> str:
     measure = f"Each chart: {each}." if each else ""
     thin = "Thin vertical lines: 95 % intervals." if intervals else ""
     dashed = "Dashed lines: the level before, and when it was left." if levels else ""
-    dotted = "Dotted lines: something changed, as the table of runs says." if marks else ""
+    dotted = "Dotted lines: something changed, as the table of runs says, or a change was accepted." if marks else ""
     return " ".join(filter(None, (measure, thin, dashed, dotted)))
 
 
@@ -214,13 +222,14 @@ def _runs_table(
         msgspec.structs.asdict(ends[row.run_id])
         | msgspec.structs.asdict(row)
         | {"changed": changed[row.run_id], "scores": scores.get(row.run_id)}
+        | ({"reason": f"in {row.runs} runs"} if row.runs > 1 and not row.reason else {})
         for row in runs
     ]
     is_late = any(run.occasion is not None and not _began_at(run) for run in runs)
     return Table(
         "job_runs", Result("job_runs", {"job": job, "most": MOST_RUNS}, rows), ("run_id",),
         columns(
-            "started_at", *(["occasion"] if is_late else []), "status", "scores", "planned",
+            column("started_at", kind="began"), *(["occasion"] if is_late else []), "status", "scores", "planned",
             column("total_tokens", kind="amount"), "changed", "run_id",
         ),
         there,

@@ -1,8 +1,6 @@
 """Jobs as the page of all runs has them: their newest runs as marks, scores as lines, and when they run next."""
 
 import contextlib
-import hashlib
-import re
 import tomllib
 from collections.abc import Sequence
 from datetime import datetime
@@ -45,8 +43,6 @@ class JobRow(msgspec.Struct, frozen=True):
     """One job."""
 
     job: str
-    page: str
-    """The name of its page's file."""
     dots: list[tuple[str, str, str]]
     """Its newest runs, the oldest first: run id, kind of mark, words."""
     lines: list[ScoreLine]
@@ -68,11 +64,10 @@ class JobRow(msgspec.Struct, frozen=True):
     alarms: list[Alarm] = []
     """What is open of it."""
 
-
-def page_name(job: str) -> str:
-    """Return the name of a job's page, without its ending; two jobs never share one."""
-    readable = re.sub(r"[^a-z0-9]+", "-", job.lower()).strip("-")[:40]
-    return f"job-{readable}-{hashlib.sha256(job.encode()).hexdigest()[:8]}"
+    @property
+    def newest_run(self) -> str:
+        """The id of its newest run."""
+        return self.dots[-1][0]
 
 
 def job_rows(
@@ -120,7 +115,6 @@ def _row(
     lines = _lines([run for _, run in runs], shown, colours)
     return JobRow(
         job=job,
-        page=f"{page_name(job)}.html",
         dots=[_dot(run) for _, run in runs],
         lines=lines[:_MOST_LINES],
         more_models=len(lines[_MOST_LINES:]),
@@ -144,7 +138,9 @@ def _dot(run: RunLine) -> tuple[str, str, str]:
 
 def needs_action(run: RunLine) -> bool:
     """Return whether somebody must look after a run: it did not end as it should, or much of it failed for good."""
-    return bool(run.status not in ("complete", RUNNING) or run.failed > _FAILING * run.planned)
+    if run.is_probe:  # it says what it found on the page of routes, and is asked anew
+        return False
+    return run.status not in ("complete", RUNNING) or run.failed > _FAILING * run.planned
 
 
 def _lines(runs: Sequence[RunLine], scores: Sequence[ModelMean], colours: Colours) -> list[ScoreLine]:

@@ -1,6 +1,7 @@
 """Tables and figures on a page, each cell with the query, row and column that it comes from."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Container, Sequence
 from datetime import date, datetime
 from hashlib import sha256
 from typing import Any, Generic, TypeVar
@@ -41,7 +42,7 @@ class Table(msgspec.Struct, frozen=True):
     """Columns that identify a row of the query."""
     columns: tuple[Column, ...]
     linked: frozenset[str] = frozenset()
-    """Runs that have a page in the same folder."""
+    """Pages in the same folder, by their names without the ending: those of runs and jobs are linked."""
     chosen_by: str = ""
     """The column of which a reader may choose the rows with one of its marks; empty: none."""
 
@@ -78,16 +79,23 @@ class Table(msgspec.Struct, frozen=True):
                 return self._to_run(row, value, "")
             case "sample":
                 return self._to_run(row, value, urlencode({"sample": value}))
+            case "began":
+                return self._linked(str(value_of(row, "run_id")), moment(value))
+            case "job":
+                return job_link(str(value), self.linked)
             case _:
                 return Markup("<bdi>{}</bdi>").format(people.visible("" if value is None else str(value)))
 
     def _to_run(self, row: Any, text: str, fragment: str) -> Markup:
         run_id = value_of(row, "run_id")
         whole = Markup(' class="whole"') if text == run_id else ""
-        shown = Markup("<bdi{}>{}</bdi>").format(whole, people.visible(text))
-        if run_id not in self.linked:
+        return self._linked(str(run_id), Markup("<bdi{}>{}</bdi>").format(whole, people.visible(text)), fragment)
+
+    def _linked(self, page: str, shown: Markup, fragment: str = "") -> Markup:
+        """Return what leads to a page, where that is there."""
+        if page not in self.linked:
             return shown
-        return Markup('<a href="{}.html{}">{}</a>').format(run_id, fragment and f"#{fragment}", shown)
+        return Markup('<a href="{}.html{}">{}</a>').format(page, fragment and f"#{fragment}", shown)
 
 
 def figure(result: Result[Any], row: Any, name: str, kind: str, *keys: str) -> Markup:
@@ -191,6 +199,22 @@ def served(row: Any) -> Markup:
     if value_of(row, "identity") in ANOTHER:
         return Markup('<span class="wasted">{}</span>').format(shown) + evidence
     return shown + evidence
+
+
+def job_page_name(job: str) -> str:
+    """Return the name of a job's page, without its ending; two jobs never share one."""
+    readable = re.sub(r"[^a-z0-9]+", "-", job.lower()).strip("-")[:40]
+    return f"job-{readable}-{sha256(job.encode()).hexdigest()[:8]}"
+
+
+def job_link(job: str, pages: Container[str]) -> Markup:
+    """Return a job's name, as a link to its page where that is among these.
+
+    Args:
+        pages: Their names, without the ending.
+    """
+    shown, page = Markup("<bdi>{}</bdi>").format(people.visible(job)), job_page_name(job)
+    return Markup('<a href="{}.html">{}</a>').format(page, shown) if page in pages else shown
 
 
 def card_link(model: str) -> Markup:

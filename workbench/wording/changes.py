@@ -11,7 +11,7 @@ import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.display.text import plural, words
 from workbench.endings import RunStatus
-from workbench.evaluation.alarms import Alarm, Watch
+from workbench.evaluation.alarms import Alarm, Watch, open_of
 from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.ledger.gates import DropFound
@@ -157,29 +157,55 @@ _MOST_UNANSWERED = 3
 def job_verdict(
     runs: Sequence[JobRun],
     changes: Sequence[JobChange],
-    alarms: Sequence[Alarm],
+    watches: Sequence[Watch],
     course: Sequence[JobCourse],
     *,
     is_cut: bool,
 ) -> str:
-    """Return what is open, or else the newest run against the one before, in a sentence or two.
+    """Return what is open, or else the newest run against the level before or the run before, in a sentence or two.
 
     Args:
         runs: The newest ones, the newest first.
+        watches: What the job shows where it watches for changes; without any its runs have no level.
         course: What the models of these came to.
         is_cut: Whether the job may have more runs.
     """
     newest = runs[0]
     how_many = f"{plural(len(runs), 'run')}{' or more' if is_cut else ''}"
     ended = f"{how_many}; the newest {_ended(newest.status)}{_unanswered(newest, course)}."
-    if standing := [alarm for alarm in alarms if alarm.state == "open"]:
+    if standing := open_of(watches):
         text = ". ".join(f"{alarm_what(alarm)}; {alarm_lasts(alarm)}; open" for alarm in standing)
         return f"{text}. {ended}"
     if len(runs) == 1:
         how = f"{_ended(newest.status)}{_unanswered(newest, course)}"
         such = "" if how == _ended(RunStatus.COMPLETE) else f", which {how}"
         return f"One run so far{such}: there is nothing to compare it with."
-    return f"{ended} {_beside_the_run_before(runs, changes)}"
+    beside = _beside_the_run_before(runs, changes)
+    if not (level := _beside_the_level(runs, watches)):
+        return f"{ended} {beside}"
+    return (
+        f"{ended} {level} {beside}" if any(change.verdict != "none shown" for change in changes) else f"{ended} {level}"
+    )
+
+
+def accepted_lately(runs: Sequence[JobRun], watches: Sequence[Watch]) -> list[Alarm]:
+    """Return what began with one of these runs and was accepted."""
+    occasions = {run.occasion for run in runs}
+    found = [alarm for watch in watches for alarm in watch.alarms if alarm.state == "accepted"]
+    return [alarm for alarm in found if alarm.found.began in occasions]
+
+
+def _beside_the_level(runs: Sequence[JobRun], watches: Sequence[Watch]) -> str:
+    """Return how the newest occasion stands beside the level before, where nothing is open; empty where there is no level yet."""
+    scored = [watch for watch in watches if watch.scorer is not None]
+    if not any(watch.is_compared for watch in scored):
+        return ""
+    accepted = accepted_lately(runs, watches)
+    says = "".join(f"{alarm_what(one)}; accepted{f': {one.reason}' if one.reason else ''}. " for one in accepted)
+    since = " since" if accepted else ""
+    untold = words(list(dict.fromkeys(one.model for one in scored if one.is_possible or not one.is_compared)))
+    of_them = f"; of {untold} it cannot be told" if untold else ""
+    return f"{says}No model is shown to be below its level{since}{of_them}."
 
 
 def compared_text(runs: Sequence[JobRun]) -> str:

@@ -7,7 +7,8 @@ from zoneinfo import ZoneInfo
 
 import workbench.display.commands as commands
 from workbench.allowance.lately import Lately
-from workbench.display.text import percent, plural, words
+from workbench.display.text import percent, plural
+from workbench.evaluation.alarms import Alarm
 from workbench.evaluation.latest import Latest
 from workbench.evaluation.ongoing import NOT_ENDED
 from workbench.ledger.job_rows import RunLine
@@ -21,8 +22,11 @@ class Line(NamedTuple):
     """One thing that has changed."""
 
     says: str
+    """How it begins; the names of jobs and the rest follow."""
+    jobs: tuple[str, ...]
+    then: str
     command: str
-    """Empty: there is nothing to do."""
+    """What leads on."""
     kind: str = ""
     """The mark before it: ok, wasted or failed; empty: none."""
 
@@ -31,20 +35,25 @@ def latest_lines(found: Latest, drawn: Lately, zone: str, ledger: str) -> list[L
     """Return what has changed, alarms first."""
     return [
         *(
-            Line(f"Alarm opened: {one.job}: {alarm_what(one)}", commands.accept_changes(one.job, ledger), "wasted")
+            Line(
+                "Alarm opened: ", (one.job,), f": {alarm_what(one)}", commands.accept_changes(one.job, ledger), "wasted"
+            )
             for one in found.opened
             if one.state == "open"
         ),
-        *(Line(f"Alarm {one.state}: {one.job}: {alarm_what(one)}", "", "ok") for one in found.over),
+        *(
+            Line(f"Alarm {one.state}: ", (one.job,), f": {alarm_what(one)}", _over(one, ledger), "ok")
+            for one in found.over
+        ),
         *(
             []
             if found.scheduled or not found.has_schedule
-            else [Line("No scheduled run", commands.command("schedule"))]
+            else [Line("No scheduled run", (), "", commands.command("schedule"))]
         ),
         *_runs(found.scheduled, "scheduled run", found, ledger),
         *_runs(found.others, "other run", found, ledger),
         *(
-            [Line(_drawn_text(drawn, zone), commands.on_ledger(ledger, "allowance"))]
+            [Line(_drawn_text(drawn, zone), (), "", commands.on_ledger(ledger, "allowance"))]
             if drawn.since.calls or drawn.window is not None
             else []
         ),
@@ -56,14 +65,19 @@ def _runs(runs: Sequence[RunLine], what: str, found: Latest, ledger: str) -> Ite
     if not runs:
         return
     ends = Counter((run.status or NOT_ENDED).replace("_", " ") for run in runs)
-    jobs = list(dict.fromkeys(run.job for run in runs))
-    of = words(jobs) if len(jobs) <= _MOST_NAMED else f"{len(jobs)} jobs"
+    jobs = tuple(dict.fromkeys(run.job for run in runs))
+    named, of = (jobs, "") if len(jobs) <= _MOST_NAMED else ((), f"{len(jobs)} jobs")
     many = plural(len(runs), what) if found.is_whole else f"At least {plural(len(runs), what)}"
     is_well = set(ends) == {"complete"}
     how = next(iter(ends)) if len(ends) == 1 else ", ".join(f"{number} {end}" for end, number in ends.most_common())
-    yield Line(
-        f"{many} of {of}: {how}", "" if is_well else commands.on_ledger(ledger, "runs"), "ok" if is_well else "wasted"
-    )
+    yield Line(f"{many} of ", named, f"{of}: {how}", commands.on_ledger(ledger, "runs"), "ok" if is_well else "wasted")
+
+
+def _over(alarm: Alarm, ledger: str) -> str:
+    """Return what leads on from an alarm that is over: an acceptance can be taken back."""
+    if alarm.state == "accepted":
+        return commands.take_back_acceptance(alarm.job, alarm.model, ["--ledger", ledger])
+    return commands.on_ledger(ledger, "runs")
 
 
 def _drawn_text(drawn: Lately, zone: str) -> str:
