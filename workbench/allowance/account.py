@@ -34,12 +34,21 @@ LOOK_BACK = timedelta(days=56)
 PACE_DAYS = 42
 """The newest whole days that the pace rests on: six of each weekday."""
 _Range = tuple[float, float]
+_NO_RUN = "(no run is known)"
 
 
 class PartDrawn(msgspec.Struct, frozen=True):
     """What one model or job drew in the window."""
 
     name: str
+    drawn: Drawn
+
+
+class JobModelDrawn(msgspec.Struct, frozen=True):
+    """What one job drew of one model in the window."""
+
+    job: str
+    model: str
     drawn: Drawn
 
 
@@ -72,6 +81,7 @@ class AccountState(msgspec.Struct, frozen=True, kw_only=True):
     forecast: Forecast | None
     models: list[PartDrawn]
     jobs: list[PartDrawn]
+    parts: list[JobModelDrawn]
     days: list[Day]
     """Whole days of the account's zone that were looked at, with what we drew on each."""
     notes: list[str]
@@ -168,7 +178,7 @@ class _Account(msgspec.Struct, frozen=True):
             seen=seen, used=used, unseen=_unseen(used, seen) if after else None, points=points, readings=here, left=left,
             share_read=max((one.share[0] for one in observed if one.share is not None), default=None), pace=pace,
             forecast=forecast(pace, left, self.now) if pace and left and is_bounded else None,
-            models=self._parts(begin, "model"), jobs=self._parts(begin, "job"), days=whole,
+            models=self._parts(begin, "model"), jobs=self._parts(begin, "job"), parts=self._jobs_by_model(begin), days=whole,
             notes=[*contradictions(observed), *self._other_totals(total)],
             course=course(self.draws, window, points, after) if window and fixed else [],
             ahead=ahead(pace, used, self.now, window.end_at) if pace and window and used and is_bounded else [],
@@ -224,9 +234,16 @@ class _Account(msgspec.Struct, frozen=True):
     def _parts(self, begin: datetime, by: str) -> list[PartDrawn]:
         parts: dict[str, Drawn] = {}
         for call in self.draws.begun(begin, self.now):
-            name = getattr(call, by) or "(no run is known)"
+            name = getattr(call, by) or _NO_RUN
             parts[name] = parts.get(name, Drawn()) + call.drawn
         return sorted((PartDrawn(*part) for part in parts.items()), key=lambda part: -part.drawn.units)
+
+    def _jobs_by_model(self, begin: datetime) -> list[JobModelDrawn]:
+        parts: dict[tuple[str, str], Drawn] = {}
+        for call in self.draws.begun(begin, self.now):
+            key = call.job or _NO_RUN, call.model
+            parts[key] = parts.get(key, Drawn()) + call.drawn
+        return [JobModelDrawn(*key, drawn) for key, drawn in parts.items()]
 
 
 def _unseen(used: _Range | None, seen: Drawn) -> _Range | None:

@@ -57,7 +57,7 @@ def status(line: bool, as_json: bool, **given: Any) -> None:
     Exits with 100 once at least [allowance] warn_at of the total is used.
     """
     ledger = ledger_to_read(options.where(given))
-    found, _ = _state(ledger)
+    found, needs = _state(ledger)
     crossed = _crossed(found, ledger)
     with reading_ledger(ledger) as reader:
         caps = caps_used(reader, ledger)
@@ -67,7 +67,7 @@ def status(line: bool, as_json: bool, **given: Any) -> None:
     elif line:
         click.echo(_line(found, crossed))
     else:
-        _print_status(found, ledger, caps)
+        _print_status(found, ledger, caps, needs)
     if crossed == "may be beyond":
         share = exact_percent(ledger.allowance.warn_at)
         say(f"note: whether {share} of the total are used cannot be told")
@@ -214,7 +214,7 @@ def _plain(value: float | None) -> str:
     return "unknown" if value is None or math.isinf(value) else f"{value:.4g}" if value <= 1 else f"{value:.0f}"
 
 
-def _print_status(found: AccountState, ledger: Ledger, caps: list[CapUse]) -> None:
+def _print_status(found: AccountState, ledger: Ledger, caps: list[CapUse], needs: list[Demand]) -> None:
     echo(headline(found, ledger.zone))
     share = found.used_share
     if share is not None:
@@ -223,7 +223,9 @@ def _print_status(found: AccountState, ledger: Ledger, caps: list[CapUse]) -> No
         echo(runs_out(found, ledger.zone))
     if caps:
         echo()
-        print_table([cap_row(one, ledger.zone) for one in caps], CAPS, whole=("left",), spare=("reserved",))
+        print_table([cap_row(one, ledger.zone) for one in caps], CAPS, whole=("left",), spare=("reserved", "bar"))
+    if needs and found.window is not None:
+        _print_demands(needs, found.unit)
     price, currency = ledger.allowance.price_per_unit, ledger.allowance.currency
     for title, parts in (("model", found.models), ("job", found.jobs)):
         if parts:

@@ -48,9 +48,10 @@ def window_chart(found: AccountState, zone: str) -> Spec | None:
     if whole := _spans(found.course, zone):
         seen_at = {point["at"]: point["seen"] for point in seen}
         others = [row | {"seen": seen_at[row["at"]]} for row in whole]
-        hatched = {"type": "area", "color": hatching("var(--m1)"), "stroke": "var(--m1)", "strokeWidth": 1}
-        layers.append(layer(others, hatched, "seen", "high", "used in all"))
-        layers.append(layer(others, {"type": "line", "color": "var(--m1)", "strokeWidth": 1.5}, "low"))
+        at_least = {"type": "area", "color": "var(--others)", "opacity": 0.5}
+        layers.append(layer(others, at_least, "seen", "low", "used in all"))
+        at_most = {"type": "area", "color": hatching("var(--others)"), "stroke": "var(--others)", "strokeWidth": 1}
+        layers.append(layer(others, at_most, "low", "high", "used in all"))
     edge = {"color": "var(--m0)", "strokeWidth": 2}
     ours = {"type": "area", "color": "var(--m0)", "opacity": 0.35, "line": edge}
     layers += [layer(seen, ours, "seen", used="seen"), *_readings(found, across, zone)]

@@ -1,12 +1,13 @@
 """The page of what we used, for what, and what is unknown."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 import workbench.settings.clock as clock
 from workbench.allowance.account import AccountState, account_state
+from workbench.allowance.draws import Drawn
 from workbench.allowance.scheduled import demands
 from workbench.allowance.weights import weights_of
 from workbench.display.columns import column, columns
@@ -81,8 +82,12 @@ def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "units": units,
             "price": price_text(found, asked.allowance),
             "missing": missing(found),
-            "by": {name: _by_table(name, found, asked.zone) for name, found in by.items() if len(found.rows) > 1},
-            "charts": [*_window_chart(found, asked.zone), *_charts(daily, by["job"], asked)],
+            "drawn_by": _drawn_by(found),
+            "by": {
+                name: _by_table(name, found, asked.zone, there) for name, found in by.items() if len(found.rows) > 1
+            },
+            "there": there,
+            "charts": [*_window_chart(found, asked.zone), *_charts(daily, by["job"], asked, there)],
             "unknown": _unknown_table(unknown),
             "low": sum(row.low_tokens or 0 for row in unknown.rows),
             "high": sum(row.high_tokens or 0 for row in unknown.rows),
@@ -100,13 +105,15 @@ def _window_chart(found: AccountState, zone: str) -> list[Chart]:
     if drawing is None:
         return []
     note = (
-        "Filled: our own calls. Hatched: what others may have drawn. Points: readings. "
-        "Grey: what is to come, whether the pace stays or goes on changing."
+        "Blue: our own calls. Grey: what others drew at least; hatched: what they may have drawn besides. Points: readings. "
+        "Pale, to the right: what is to come, whether the pace stays or goes on changing."
     )
     return [drawn("window", "What was used in this window, and what lies ahead?", drawing, None, note)]
 
 
-def _charts(daily: Result[DailyUsage], jobs: Result[UsageTotals], asked: PageContext) -> list[Chart]:
+def _charts(
+    daily: Result[DailyUsage], jobs: Result[UsageTotals], asked: PageContext, there: frozenset[str]
+) -> list[Chart]:
     found = []
     if len({row.day for row in daily.rows}) > 1:
         shown = Table(
@@ -127,16 +134,46 @@ def _charts(daily: Result[DailyUsage], jobs: Result[UsageTotals], asked: PageCon
         rows = sorted(whole, key=lambda row: -(row.total_tokens or 0))
         parts = {"prompt": "var(--m8)", "completion, reasoning included": "var(--m0)"}
         drawing = charts.token_chart(rows, parts, "name")
-        found.append(drawn("jobs", "Which job spent most?", drawing, _by_table("job", jobs, asked.zone)))
+        found.append(drawn("jobs", "Which job spent most?", drawing, _by_table("job", jobs, asked.zone, there)))
     return found
 
 
-def _by_table(name: str, found: Result[UsageTotals], zone: str) -> Table:
+class _DrawnBy(NamedTuple):
+    """What each job drew of each model in the window."""
+
+    models: list[str]
+    """The heads of the columns after those of the job and of all models."""
+    rows: list[tuple[str, list[str]]]
+    """Of each job its name, and units."""
+
+
+def _drawn_by(found: AccountState) -> _DrawnBy | None:
+    """Return what each job drew of each model; None where there is only one of either."""
+    if len(found.jobs) < 2 or len(found.models) < 2:
+        return None
+    drawn = {(part.job, part.model): part.drawn for part in found.parts}
+    models = [part.name for part in found.models]
+    named, rest = models[:MOST_TOGETHER], models[MOST_TOGETHER:]
+    rows = []
+    for job in found.jobs:
+        own = [drawn.get((job.name, model), Drawn()) for model in named]
+        others = [sum((drawn.get((job.name, model), Drawn()) for model in rest), Drawn())] if rest else []
+        rows.append((job.name, [_drawn_text(part) for part in (job.drawn, *own, *others)]))
+    return _DrawnBy([*named, *(["other models"] if rest else [])], rows)
+
+
+def _drawn_text(drawn: Drawn) -> str:
+    """Return what some calls drew, where every model of theirs has a weight."""
+    return "–" if not drawn.calls else "no weight" if drawn.unweighted_tokens else units(drawn.units)
+
+
+def _by_table(name: str, found: Result[UsageTotals], zone: str, there: frozenset[str]) -> Table:
     rows = found.rows if name == "day" else sorted(found.rows, key=lambda row: -(row.total_tokens or 0))
     found = Result(found.query, found.parameters, rows)
     heading = {"day": f"day ({zone})", "tag": "tag (a run with several counts under each)"}.get(name, name)
     costs = [one for one in _COSTS if one.name not in _UNKNOWN or any(value_of(row, one.name) for row in rows)]
-    return Table(f"by_{name}", found, ("name",), (column("name", heading, "text"), *costs))
+    named = column("name", heading, "job" if name == "job" else "text")
+    return Table(f"by_{name}", found, ("name",), (named, *costs), there)
 
 
 def _unknown_table(unknown: Result[UnknownDraw]) -> Table:

@@ -165,25 +165,35 @@ def missing(found: AccountState) -> list[str]:
 
 
 CAPS = columns(
-    column("cap", "cap", "text"), column("used", kind="text"), column("reserved", kind="text"), column("left", kind="text"),
-    column("until", kind="text"),
+    column("cap", "cap", "text"), column("used", kind="text"), column("bar", "share", "text"),
+    column("reserved", kind="text"), column("left", kind="text"), column("until", kind="text"),
 )  # fmt: skip
 """The columns of a table of caps."""
+_BAR_SIGNS = 10
 
 
 def cap_row(one: CapUse, zone: str) -> dict[str, str]:
     """Return how much of a cap is used, as people read it."""
     if one.most is None:
-        return {"cap": one.words, "used": f"cannot be told: {one.problem}", "reserved": "–", "left": "–", "until": "–"}
+        told = {"cap": one.words, "used": f"cannot be told: {one.problem}"}
+        return told | dict.fromkeys(("bar", "reserved", "left", "until"), "–")
     amount_text = significant if one.kind == "units" else _whole
     more = f", and whatever {plural(one.unbounded_calls, 'call')} without a bound used" if one.unbounded_calls else ""
     return {
         "cap": one.words,
         "used": f"{amount_text(one.used)} ({percent(one.used / one.most) if one.most else '100 %'}){more}",
+        "bar": _bar(one.used, one.reserved, one.most),
         "reserved": amount_text(one.reserved) if one.reserved else "–",
         "left": amount_text(one.left or 0.0),
         "until": "it rolls" if one.ends_at is None else _moment(one.ends_at, zone),
     }
+
+
+def _bar(used: float, reserved: float, most: float) -> str:
+    """Return how full a cap is: what is used, what is reserved, and what is left, as ten signs."""
+    full = round(min(_BAR_SIGNS, _BAR_SIGNS * used / most)) if most else _BAR_SIGNS
+    taken = round(min(_BAR_SIGNS, _BAR_SIGNS * (used + reserved) / most)) if most else _BAR_SIGNS
+    return "█" * full + "▒" * (taken - full) + "░" * (_BAR_SIGNS - taken)
 
 
 def _whole(value: float) -> str:
