@@ -32,7 +32,7 @@ READINGS = {date(2026, 10, 12): "39%", date(2026, 10, 26): "68%", date(2026, 11,
 SHOWN = 14
 """The newest nights have pages; the others are named without a link."""
 _SAID_GENERALLY = """
-UPDATE runs SET host = 'laptop', pid = 4711, git_commit = NULL, git_dirty = NULL,
+UPDATE runs SET host = 'laptop', pid = 4711, key_fingerprint = 'bd4f3391', git_commit = NULL, git_dirty = NULL,
     job_path = 'jobs/' || regexp_extract(job_path, '[^/]*$'), dataset_paths = regexp_replace(dataset_paths, '.*/datasets/', 'datasets/')
 WHERE event = 'started'
 """
@@ -110,7 +110,10 @@ def _render(work: Path) -> Path:
     for run_id in newest:
         write("report", run_id)
     write("compare", compared)
+    write("report", compared)  # once more: now it leads to its comparison
     next(SAMPLE.glob("*.compare.html")).rename(SAMPLE / "compare.html")
+    own = SAMPLE / f"{compared}.html"
+    own.write_text(own.read_text("utf-8").replace(f"{compared}.compare.html", "compare.html"), "utf-8")
     write("report")
     return SAMPLE / f"{compared}.html"
 

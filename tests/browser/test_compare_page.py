@@ -96,10 +96,10 @@ def test_another_baseline_is_a_choice_that_the_address_keeps(tmp_path: Path, rea
     expect(page.locator("[role=status]")).to_have_text("1 to 10 of 12")
     page.locator("label", has_text="not comparable 1").click()
     expect(page.locator(".exchange")).to_have_count(1)
-    expect(page.locator(".exchange h4").first).to_have_text("sample 19")
+    expect(page.locator(".exchange h3").first).to_have_text("sample 19")
     assert set(page.url.split("#")[1].split("&")) == {"baseline=mini", "side=other", "show=not+comparable"}
     again = reader.open(found["report"], "#" + page.url.split("#")[1])
-    expect(again.locator(".exchange h4").first).to_have_text("sample 19")
+    expect(again.locator(".exchange h3").first).to_have_text("sample 19")
     expect(again.locator("#sides tbody tr").first.locator("td").nth(2)).to_contain_text("+60.0")
     slices = again.locator("#slices + details tbody tr")
     assert [cell.split()[0] for cell in slices.locator("th").all_inner_texts()] == ["algebra", "logic"]

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from tests.compared_runs import record
 from tests.conftest import Workbench, job, one_route, sums
 from tests.pages import Page
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
+from workbench.scoring.judge import PENDING
 
 MODELS = (
     "Abacus Large [careful]",
@@ -250,7 +252,31 @@ def test_a_file_to_send_says_what_it_is_asked_to_and_no_more(
     for text in (whole, bare):
         assert str(desk.folder) not in text
         assert f"{socket.gethostname()}, process" not in text
+        assert "127.0.0.1" not in text, "where the platform is"
+        assert "<span>key " not in text
+        assert "<code>workbench" not in text, "whoever is sent it has no ledger"
     assert asked.search(unpacked(desk.folder / desk.json(command, run["run_id"])["report"]))
+
+
+def test_a_comparison_to_send_without_texts_names_no_text_as_a_part_of_the_dataset(bench: Workbench) -> None:
+    asked = "Why does ice float on water, and what follows?"
+    columns = [{"topic": f"t{sample % 2}", "question": f"{asked} {sample % 2}"} for sample in range(8)]
+    record(bench, "r1", {"large": [1.0] * 8, "mini": [0.0] * 8}, scorers=["exact"], metadata=columns)
+    sent = ("compare", "r1", "--single-file")
+    for options, has_texts in (((), True), (("--without-texts",), False)):
+        text = unpacked(bench.folder / bench.json(*sent, *options)["report"])
+        assert "topic: 2 parts" in text
+        assert (asked in text) is has_texts
+
+
+def test_what_a_judge_is_still_to_say_is_not_what_it_could_not(bench: Workbench) -> None:
+    waiting = {("m", sample): PENDING for sample in range(30)}
+    record(bench, "r1", {"m": [None] * 30 + [1.0] * 30}, reasons=waiting, scorers=["exact"])
+    told = bench("show", "r1")
+    page = Path(bench.json("report", "r1")["report"]).read_text("utf-8")
+    for text in (told.stdout + told.stderr, page.split("<main", 1)[1].split("<script", 1)[0]):
+        assert "30 answers without a judgement" in text
+        assert "could not judge 30" not in text
 
 
 def test_a_note_without_a_file_to_send_is_an_error(desk: Workbench, run: dict[str, Any]) -> None:

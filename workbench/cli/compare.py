@@ -37,6 +37,7 @@ from workbench.wording.changes import alarm_objects
 from workbench.wording.choices import choice_text, cost_text
 from workbench.wording.comparisons import (
     agreement_lines,
+    differs_text,
     headline,
     prompts_text,
     shown_text,
@@ -135,7 +136,7 @@ def _print_found(found: Comparison, *, is_sliced: bool) -> None:
         _print_grid(found, found.factors)
     if is_sliced:
         _print_slices(found)
-    for warning in warnings(found, said=True):
+    for warning in (*differs_text(found), *warnings(found, said=True)):
         say(f"note: {warning}")
 
 

@@ -1,5 +1,6 @@
 """Charts of scores, differences, costs, failures, latencies and tokens, one function each."""
 
+import math
 from collections.abc import Sequence
 
 import workbench.display.text as people
@@ -103,25 +104,33 @@ def difference_chart(
     return sized(chart, len(names))
 
 
-def cost_chart(rows: Sequence[Spec], colours: Colours) -> Spec:
-    """Return scores with their intervals over the tokens of an answer and over its latency, a point a model.
+_MOST_NAMED = 8
+"""Points with their names beside them; more have a legend."""
+_COST_HEIGHT, _NAME_HEIGHT = 200, 15  # px
+
+
+def cost_chart(rows: Sequence[Spec], cost: tuple[str, str], colours: Colours) -> Spec:
+    """Return scores with their intervals over what an answer costs and over its latency, a point a model, named beside it.
 
     Args:
-        rows: Each with model, of (whose colour), mean, low, high, and tokens and p50, in seconds, with their bounds
-            (`tokens_low`).
+        rows: Each with model, of (whose colour), mean, low, high, and cost and p50, in seconds, with their bounds
+            (`cost_low`).
+        cost: What the cost is, and the same where its scale is logarithmic: a title that is too long is cut.
         colours: Of the ledger.
     """
     names = [row["model"] for row in rows]
     own = [colours.of(row["of"]) for row in rows]
-    colour = category("model", scale={"domain": names, "range": own}, title=None)
-    shape = category("model", scale={"domain": names, "range": _shapes(own)}, title=None)
-    titles = {  # short ones where they say more: a title that is too long is cut
-        "tokens": ("completion tokens an answer", "completion tokens, logarithmic"),
+    beside = len(rows) <= _MOST_NAMED
+    legend = {"legend": None} if beside else {}
+    colour = category("model", scale={"domain": names, "range": own}, title=None, **legend)
+    shape = category("model", scale={"domain": names, "range": _shapes(own)}, title=None, **legend)
+    titles = {
+        "cost": cost,
         "p50": ("median seconds to the answer", "median seconds, logarithmic"),
     }
     data = [row | {"seconds": people.milliseconds(1000 * row["p50"])} for row in rows]
     tips = [
-        text_tip("model"), tip("mean"), tip("low"), tip("high"), tip("tokens", format=",.1f"),
+        text_tip("model"), tip("mean"), tip("low"), tip("high"), tip("cost", format=",.1f", title=cost[0]),
         text_tip("seconds", title="median"),
     ]  # fmt: skip
     low, mean = number("low", title="mean score"), number("mean")
@@ -138,12 +147,37 @@ def cost_chart(rows: Sequence[Spec], colours: Colours) -> Spec:
                     {"mark": RULE, "encoding": {"x": x, "y": low, "y2": {"field": "high"}}},
                     {"mark": RULE, "encoding": ends | {"y": mean}},
                     {"mark": DOT, "encoding": {"x": x, "y": mean, "shape": shape, "tooltip": tips}},
+                    *(_names_beside(data, field) if beside else []),
                 ],
                 "width": WIDTH,
-                "height": 200,
+                "height": _COST_HEIGHT,
             }
         )
     return {"vconcat": parts}
+
+
+def _names_beside(rows: Sequence[Spec], field: str) -> list[Spec]:
+    """Return each model's name at the end of its interval that has more room beyond it; no two at the same height."""
+    least, most = min(0.0, *(row["low"] for row in rows)), max(row["high"] for row in rows)
+    line = _NAME_HEIGHT / _COST_HEIGHT * (most - least)
+    placed, below = [], math.inf
+    for row in sorted(rows, key=lambda row: -row["mean"]):
+        below = min(row["mean"] + line / 2, below - line)
+        placed.append(row | {"named_at": below})
+    middle = max(row[field] for row in rows) / 2
+    sides = {
+        "left": [row for row in placed if row[field] <= middle],
+        "right": [row for row in placed if row[field] > middle],
+    }
+    return [
+        over(own)
+        | {
+            "mark": {"type": "text", "align": align, "dx": dx, "fontSize": 12},
+            "encoding": {"x": number(f"{field}_{end}"), "y": number("named_at"), "text": {"field": "model"}},
+        }
+        for (align, own), end, dx in zip(sides.items(), ("high", "low"), (9, -9), strict=True)
+        if own
+    ]
 
 
 def _by_model(models: Sequence[str], colours: Colours) -> Spec:

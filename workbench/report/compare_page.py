@@ -27,7 +27,7 @@ from workbench.report.build import Draft, Page, PageHead, SingleFile, asked_of, 
 from workbench.report.compare_samples import compared_samples
 from workbench.report.compare_texts import texts_by_place
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.wording.comparisons import prompts_text, side_name, unchanged_text, warnings
+from workbench.wording.comparisons import differs_text, prompts_text, side_name, unchanged_text, warnings
 from workbench.wording.factors import cell_mark
 from workbench.wording.references import exceeded_text, floor_text, reference_name
 from workbench.wording.rubrics import judged_twice_text, verdict_row
@@ -39,8 +39,12 @@ _MOST_ACROSS = 6
 """With more sides than this, parts of the dataset have a row per side, as no paper is wide enough for a column each."""
 _RARE = ("cut_off", "refused", "fallbacks", "unread")
 """Counts of answers that are a column where any side has some."""
+_MOST_DIFFERING = 3
+"""What differs between runs that stands open above the table."""
 _MOST_VERDICTS = 500
 """Answers with two verdicts that the page lists of each two rubrics."""
+_NAME_CHARS = 24
+"""A longer value of a column is a text, and not the name of a part of the dataset."""
 _NAMED = 3  # runs in the name of the page's file
 _TEXTS: dict[str, Any] = {
     "cell_mark": cell_mark,
@@ -97,13 +101,15 @@ def compare_page(
         "linked": {run.run_id for run in runs if single is None and (folder / f"{run.run_id}.html").is_file()},
         "charts": _charts(every, chosen, asked.colours),
         "unscored": [_unscored(material.samples[side.run_id, side.model]) for side in found.sides],
-        "slices": _by_column(found.slices),
+        "slices": _by_column(found.slices, has_texts=asked.has_texts),
         "most_across": _MOST_ACROSS,
+        "most_differing": _MOST_DIFFERING,
         "most_verdicts": _MOST_VERDICTS,
         "first": samples.first(chosen) if asked.has_texts else (),
         "has_texts": asked.has_texts,
         "index": packed_json({"texts": texts} | samples.index),
         "prompts": prompts_text(found),
+        "differs": differs_text(found),
         "unchanged": unchanged_text(found),
         "warnings": warnings(found, said=True),
         "floor": floor_text(floor_of(found.references)),
@@ -132,12 +138,13 @@ def _unscored(rows: Sequence[SideSample]) -> str:
     return ", ".join(f"{reason}: {people.count(number)}" for reason, number in reasons.most_common())
 
 
-def _by_column(slices: Sequence[Slice]) -> list[tuple[str, list[tuple[int, Slice]]]]:
-    """Return each column with its slices and their places among all."""
+def _by_column(slices: Sequence[Slice], *, has_texts: bool) -> list[tuple[str, list[tuple[int, Slice]]]]:
+    """Return each column with its slices and their places among all; without texts none whose values are texts."""
     columns: dict[str, list[tuple[int, Slice]]] = {}
     for place, part in enumerate(slices):
         columns.setdefault(part.column, []).append((place, part))
-    return list(columns.items())
+    are_texts = {column for column, parts in columns.items() if any(len(part.value) > _NAME_CHARS for _, part in parts)}
+    return [found for found in columns.items() if has_texts or found[0] not in are_texts]
 
 
 def _name(run_ids: Sequence[str]) -> str:
@@ -174,20 +181,34 @@ def _charts(every: Sequence[Comparison], chosen: int, colours: Colours) -> list[
             forest, [name for name in names if _is_in(name, forest)], chosen, unit, colours, margin
         )
         charts_found.append(drawn("differences", "How far is each from its baseline?", drawing, None, note))
-    cost = [
+    charts_found += _cost_chart(found, colours)
+    return charts_found
+
+
+def _cost_chart(found: Comparison, colours: Colours) -> list[Chart]:
+    """Return quality over what an answer costs: in units where they are known of every side, or else in tokens."""
+    sides = [side for side in found.sides if side.interval is not None and side.completion_tokens]
+    if len(sides) < 2:
+        return []
+    weighed = [found.units_per_right.get((side.run_id, side.model)) for side in sides]
+    known = [one for one in weighed if one is not None and one.high is not None]
+    if len(known) == len(sides):
+        cost = f"{found.unit} a right answer", f"{found.unit}, logarithmic"
+        costs = [_measured("cost", one.amount, (one.low, one.high or one.amount)) for one in known]
+    else:
+        cost = "completion tokens an answer", "completion tokens, logarithmic"
+        costs = [_measured("cost", side.completion_tokens, side.tokens_bounds) for side in sides]
+    rows = [
         {
             "model": side_name(side, found), "of": side.model, "mean": side.interval.centre, "low": side.interval.low,
-            "high": side.interval.high, **_measured("tokens", side.completion_tokens, side.tokens_bounds),
-            **_measured("p50", side.p50_ms, side.p50_bounds_ms, 1000),
+            "high": side.interval.high, **own, **_measured("p50", side.p50_ms, side.p50_bounds_ms, 1000),
         }
-        for side in found.sides
-        if side.interval is not None and side.completion_tokens
+        for side, own in zip(sides, costs, strict=True)
+        if side.interval is not None
     ]  # fmt: skip
-    if len(cost) > 1:
-        drawing = charts.cost_chart(cost, colours)
-        note = "Both with their 95 % intervals: higher is better, further left is cheaper, or faster."
-        charts_found.append(drawn("cost", "What does a better answer cost?", drawing, None, note))
-    return charts_found
+    drawing = charts.cost_chart(rows, cost, colours)
+    note = "Both with their 95 % intervals: higher is better, further left is cheaper, or faster."
+    return [drawn("cost", "What does a better answer cost?", drawing, None, note)]
 
 
 def _measured(name: str, value: float | None, bounds: tuple[float, float] | None, a: float = 1) -> dict[str, float]:

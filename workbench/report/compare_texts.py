@@ -1,5 +1,7 @@
 """What a comparison's page says differently of each baseline, as texts by their places in the page."""
 
+import math
+
 import workbench.display.text as people
 from workbench.evaluation.choices import choice_of
 from workbench.evaluation.comparison import Comparison, is_baseline
@@ -23,7 +25,7 @@ def texts_by_place(found: Comparison) -> dict[str, str]:
         `effect0.difference` and `effect0.verdict`.
     """
     texts = {f"line{place}": "" for place in range(MOST_LINES)}
-    shown = sorted(found.changed, key=lambda one: one.verdict not in ("better", "worse"))
+    shown = sorted(found.changed, key=_by_size)
     texts |= {f"line{place}": headline(one, found) for place, one in enumerate(shown[:MOST_LINES])}
     beyond = len(shown) - MOST_LINES
     choice = choice_of(found)
@@ -42,6 +44,11 @@ def texts_by_place(found: Comparison) -> dict[str, str]:
             one = within.get((side.run_id, side.model))
             texts[f"slice{number}.value{place}"], texts[f"slice{number}.shown{place}"] = _of_slice(one, found)
     return {place: people.visible(text) for place, text in texts.items()}
+
+
+def _by_size(one: Difference) -> tuple[bool, float]:
+    """Sort what a test shows before what it does not, and each by how large it is."""
+    return one.verdict not in ("better", "worse"), -abs(one.found.difference) if one.found else math.inf
 
 
 def _of_effects(found: Comparison) -> dict[str, str]:

@@ -19,11 +19,10 @@ from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunGate, SuspectSample, TakenOut
 from workbench.ledger.score_rows import SideFigures
 from workbench.report.build import Draft, Page, PageContext, PageHead, result, write_html
-from workbench.report.job_rows import page_name
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.run_data import model_data, model_files
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
-from workbench.report.tables import Result
+from workbench.report.tables import Result, job_page_name
 from workbench.wording.agreements import CLASSES, agreement_table
 from workbench.wording.references import exceeded_text, reference_name
 from workbench.wording.runs import (
@@ -82,6 +81,7 @@ def run_page(
         content = _content(figures, asked) | {
             "charts": [*run_charts(figures, asked.colours), *course_charts(figures, course, flights, asked.colours)],
             "rows": rows,
+            "some_unscored": any(side.scored < side.samples for side in figures.standing.sides),
             "sides": sides,
             **stored,
             **_further(figures, rows, asked, pages),
@@ -176,7 +176,7 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "status_now": status_now(run.run_id, run.status, asked.as_of.ongoing),
         "verdict": run_verdict(figures),
         "to_judge": to_judge_text(figures),
-        "job_page": "" if asked.is_single else f"{page_name(run.job)}.html",
+        "job_page": "" if asked.is_single else f"{job_page_name(run.job)}.html",
         "command": asked.command,
         "continuation": resume_text(run, asked.ledger),
         "unknown": not_known(figures, asked.ledger),
@@ -200,6 +200,7 @@ def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
     sides = {side.model: side for side in figures.standing.sides}
     means = {(row.model, row.scorer): interval for row, interval in figures.scores}
     planned = planned_by_model(figures)
+    ranked = sides.keys() - {side.model for side in figures.standing.unranked}
     rows = []
     for model in [*sides, *(model for model in planned if model not in sides)]:
         failed = {
@@ -210,7 +211,7 @@ def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
         row = asked.get(model)
         rows.append(
             {
-                "model": model, "side": sides.get(model), "planned": planned[model],
+                "model": model, "side": sides.get(model), "is_ranked": model in ranked, "planned": planned[model],
                 "behind": behind_text(figures.standing, model), "shown": rank_text(figures.standing, model),
                 "unanswered": sum(failed.values()), "mark": "unknown" if set(failed) <= {PENDING} else "failed",
                 "why": ", ".join(f"{people.count(number)} {group}" for group, number in failed.items()),

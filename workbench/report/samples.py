@@ -13,6 +13,7 @@ from workbench.evaluation.attention import ANOTHER
 from workbench.ledger.answer_rows import SaidScore, UnsentSample, WholeSample
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.report.build import packed_json, write_page
+from workbench.scoring.judge import PENDING
 
 MOST_SAMPLES = 20_000
 FIRST_SAMPLES = 30
@@ -134,8 +135,8 @@ _LINE = (
 
 
 def mark(row: WholeSample, judged: SaidScore | None) -> str:
-    """Return how a request ended, for the table of samples: right, wrong, partly, answered, unread, left out,
-    cut off, refused, failed.
+    """Return how a request ended, for the table of samples: right, wrong, partly, answered, pending, unread,
+    left out, cut off, refused, failed.
 
     Args:
         judged: Its score by the first scorer of the run.
@@ -151,7 +152,7 @@ def mark(row: WholeSample, judged: SaidScore | None) -> str:
     if judged is None:
         return "answered"
     if judged["value"] is None:
-        return "unread"
+        return "pending" if judged["reason"] == PENDING else "unread"
     return "right" if judged["value"] >= 1 else "wrong" if judged["value"] <= 0 else "partly"
 
 

@@ -192,15 +192,22 @@ def not_ranked_words(coverage: Coverage, min_answered: float) -> str:
     return f"{coverage.known} of {plural(coverage.wanted, 'answer')} have a result, and {percent(min_answered)} must"
 
 
+def differs_text(comparison: Comparison) -> list[str]:
+    """Return what else than the models differs between what is compared, and what is open of their jobs."""
+    of_prompts = _of_prompts(comparison)
+    return [
+        *(f"{alarm.job}: {alarm_text(alarm)}." for alarm in comparison.open_alarms),
+        *(differing_text(one) for one in comparison.differing if one not in of_prompts),
+    ]
+
+
 def warnings(comparison: Comparison, *, said: bool = False) -> list[str]:
     """Return what a reader must know before believing a difference.
 
     Args:
-        said: Whether `prompts_text` stands elsewhere, and is left out.
+        said: Whether `prompts_text` and `differs_text` stand elsewhere, and are left out.
     """
-    found = [f"{alarm.job}: {alarm_text(alarm)}." for alarm in comparison.open_alarms]
-    elsewhere = _of_prompts(comparison) if said else []
-    found += [differing_text(one) for one in comparison.differing if one not in elsewhere]
+    found = [] if said else [*(differing_text(one) for one in _of_prompts(comparison)), *differs_text(comparison)]
     for side in comparison.sides:
         name = side_name(side, comparison)
         if not comparison.is_ranked(side):

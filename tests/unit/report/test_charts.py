@@ -1,5 +1,6 @@
 """What charts draw, as their specifications say it."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,12 +13,14 @@ from workbench.report.time_charts import course_chart, lines_over_time
 
 
 def side(model: str, tokens: float, low: float, high: float) -> dict[str, Any]:
-    bounds = {"tokens_low": low, "tokens_high": high, "p50_low": 1.0, "p50_high": 1.0}
-    return {"model": model, "of": model, "mean": 0.5, "low": 0.4, "high": 0.6, "tokens": tokens, "p50": 1.0, **bounds}
+    bounds = {"cost_low": low, "cost_high": high, "p50_low": 1.0, "p50_high": 1.0}
+    return {"model": model, "of": model, "mean": 0.5, "low": 0.4, "high": 0.6, "cost": tokens, "p50": 1.0, **bounds}
 
 
 def panels(*rows: dict[str, Any]) -> list[dict[str, Any]]:
-    spec: dict[str, Any] = cost_chart(rows, Colours([row["model"] for row in rows]))
+    spec: dict[str, Any] = cost_chart(
+        rows, ("completion tokens an answer", "completion tokens, logarithmic"), Colours([row["model"] for row in rows])
+    )
     return list(spec["vconcat"])
 
 
@@ -26,11 +29,24 @@ def test_an_interval_that_begins_at_nothing_has_its_place_on_a_logarithmic_scale
     axis = tokens["layer"][0]["encoding"]["x"]
     assert (axis["scale"], axis["title"]) == ({"type": "log"}, "completion tokens, logarithmic")
     assert len(axis["title"]) <= MOST_CHARS
-    assert [row["tokens_low"] for row in tokens["data"]["values"]] == [2.0, 8000.0]
+    assert [row["cost_low"] for row in tokens["data"]["values"]] == [2.0, 8000.0]
     axis = seconds["layer"][0]["encoding"]["x"]
     assert (axis["scale"], axis["title"]) == ({"zero": True}, "median seconds to the answer")
     tokens, _ = panels(side("a", 4.0, 0.0, 9.0), side("b", 9.0, 8.0, 10.0))
-    assert [row["tokens_low"] for row in tokens["data"]["values"]] == [0.0, 8.0], "an even scale begins at 0"
+    assert [row["cost_low"] for row in tokens["data"]["values"]] == [0.0, 8.0], "an even scale begins at 0"
+
+
+def test_the_names_of_points_stand_beside_them_and_never_on_each_other() -> None:
+    first, _ = panels(*(side(model, cost, 1.0, 90.0) for model, cost in (("a", 5.0), ("b", 6.0), ("c", 80.0))))
+    named = [layer for layer in first["layer"] if layer["mark"]["type"] == "text"]
+    assert [layer["mark"]["align"] for layer in named] == ["left", "right"], (
+        "to the right of it, and at the edge to the left"
+    )
+    heights = sorted(row["named_at"] for layer in named for row in layer["data"]["values"])
+    assert min(after - before for before, after in pairwise(heights)) > 0.04
+    assert first["encoding"]["color"]["legend"] is None
+    many, _ = panels(*(side(f"m{number}", 5.0, 1.0, 9.0) for number in range(9)))
+    assert not [layer for layer in many["layer"] if layer["mark"]["type"] == "text"]
 
 
 @pytest.mark.parametrize(("slowest", "kind", "title"), [(9.0, None, ""), (900.0, "log", ", logarithmic")])

@@ -43,13 +43,13 @@
       make("p", { class: "facts-line" }, make("span", { class: kind }, score), answers.length > 1 ? make("span", {}, `repeat ${epoch}`) : null, make("bdi", {}, reason)),
       block("", text, marked(text, others[number]?.[1] ?? "")),
     ]);
-    return make("div", {}, make("h4", {}, make("bdi", {}, name)), ...(parts.length ? parts : [make("p", { class: "soft" }, "no answer")]));
+    return make("div", {}, make("h3", {}, make("bdi", {}, name)), ...(parts.length ? parts : [make("p", { class: "soft" }, "no answer")]));
   }
 
   function sample(number, pair) {
     const [id, asked, target] = index.samples[number];
     const [there, here] = [pair.baseline, pair.side].map((side) => index.answers[side][number] ?? []);
-    return make("div", { class: "exchange" }, make("h4", {}, "sample ", make("bdi", {}, id)), block("", asked),
+    return make("div", { class: "exchange" }, make("h3", {}, "sample ", make("bdi", {}, id)), block("", asked),
       target ? make("p", { class: "facts-line" }, "target ", make("b", {}, make("bdi", {}, target))) : null,
       make("div", { class: "cards" }, said(index.sides[pair.baseline], there, here), said(index.sides[pair.side], here, there)));
   }

@@ -57,7 +57,7 @@ workbench.exchange = (() => {
     const scores = found.scores.map((score) =>
       make("p", {}, `${score.scorer}: ${scoreText(score.value)}, ${score.reason}${score.extracted == null ? "" : `, read as “${score.extracted}”`}`));
     const attempts = found.attempts.length
-      ? [make("h4", {}, `${found.attempts.length} attempts`), make("ol", {}, ...found.attempts.map(([outcome, status, ms, text]) =>
+      ? [make("h3", {}, `${found.attempts.length} attempts`), make("ol", {}, ...found.attempts.map(([outcome, status, ms, text]) =>
           make("li", {}, [outcome, status == null ? null : `HTTP ${status}`, time(ms), text].filter(Boolean).join(" · "))))]
       : [];
     const copied = async (event) => {

@@ -36,7 +36,7 @@ const workbench = (() => {
     const CLAMP = 1200;
     if (text == null || text === "") return null;
     const pre = make("pre", { dir: "auto" }, ...parts);
-    const part = make("div", {}, title ? make("h4", {}, title) : null, pre);
+    const part = make("div", {}, title ? make("h3", {}, title) : null, pre);
     if (text.length > CLAMP) {
       pre.classList.add("clamped");
       const open = () => { pre.classList.remove("clamped"); more.remove(); };
@@ -57,9 +57,11 @@ const workbench = (() => {
 
   // What stands over a box: the title of its chart, of what it is folded in, or the last heading before it.
   function titleOf(box) {
-    const own = box.closest("figure")?.querySelector("h3") ?? box.closest("details")?.querySelector("summary");
+    const own = box.closest("figure")?.querySelector(".title") ?? box.closest("details")?.querySelector("summary");
     const before = [...document.querySelectorAll("h1, h2, h3")].filter((heading) => heading.compareDocumentPosition(box) & Node.DOCUMENT_POSITION_FOLLOWING);
-    return (own ?? before.at(-1))?.textContent.trim() ?? document.title;
+    const card = box.closest(".card")?.querySelector("summary");  // charts of several routes have the same titles
+    const names = [card !== own && card, own ?? before.at(-1)].filter(Boolean);
+    return names.map((one) => one.textContent.trim()).join(": ") || document.title;
   }
 
   // A table that fits its box needs no box that scrolls, in which its head could not stay in sight. One that scrolls must be

@@ -13,7 +13,7 @@
   // mark -> [sign, class, words]; the words stand where nothing was read from the answer.
   const MARKS = {
     right: ["✓", "ok", "right"], wrong: ["✗", "failed", "wrong"], partly: ["◐", "wasted", "partly"], answered: ["", "", ""],
-    unread: ["?", "unknown", "not judged"], "left out": ["▲", "wasted", "fallback"], "cut off": ["✂", "wasted", "cut off"],
+    unread: ["?", "unknown", "not judged"], pending: ["…", "unknown", "to be judged"], "left out": ["▲", "wasted", "fallback"], "cut off": ["✂", "wasted", "cut off"],
     refused: ["⊘", "wasted", "refused"],
     failed: ["!", "failed", ""], "no end": ["○", "unknown", "no end known"], unsent: ["○", "unknown", "not sent"],
   };
@@ -23,7 +23,7 @@
     disagree: (row) => row.cells.length > 1 && row.disagree,
     wrong: (row) => any(row, (line) => line.mark === "wrong"),
     failed: (row) => row.cells.some((cell) => cell.length < row.repeats) || any(row, (line) => ["failed", "cut off", "refused", "no end"].includes(line.mark)),
-    unread: (row) => any(row, (line) => line.mark === "unread"),
+    unread: (row) => any(row, (line) => ["unread", "pending"].includes(line.mark)),
     fallback: (row) => any(row, (line) => line.fallback),
   };
 
@@ -142,7 +142,7 @@
   function folded(of, repeats) {
     const marks = [...of.map((line) => line.mark), ...Array(repeats - of.length).fill("unsent")];
     const number = (mark) => marks.filter((one) => one === mark).length;
-    const judged = marks.some((mark) => ["right", "wrong", "partly", "unread"].includes(mark));
+    const judged = marks.some((mark) => ["right", "wrong", "partly", "unread", "pending"].includes(mark));
     const told = Object.keys(MARKS).filter((mark) => !["right", "wrong", "answered"].includes(mark) && number(mark));
     const read = [`${number(judged ? "right" : "answered")} of ${repeats} ${judged ? "right" : "answered"}`, ...told.map((mark) => `${number(mark)} ${MARKS[mark][2] || mark}`)].join(", ");
     const same = new Set(marks).size === 1, most = same ? marks[0] : ["right", "partly"].some(number) ? "partly" : number("wrong") ? "wrong" : of[0].mark;

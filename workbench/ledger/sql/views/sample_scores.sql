@@ -4,7 +4,8 @@
 -- right has the least of the scale (NULL: too few are to tell). low and high: between these it is, whatever the unknown ones were (NULL: no
 -- scale says so). scale: of value, as [least, most].
 -- not_right_ends: why these are (see `outcomes`; empty: a tool call where a text was asked). Epochs that were never sent are unknown.
--- asked, answered, scored, not_right, unknown and unread (the scorer could not judge it) count epochs; left_out: scored answers of
+-- asked, answered, scored, not_right, unknown and unread (the scorer could not judge it; not where a judge is
+-- still to be asked) count epochs; left_out: scored answers of
 -- other models, which do not count. own_id and cluster: see `item_outcomes`. excluded: why the sample is in no mean ('taken out', 'nothing to judge by'; NULL: it is in
 -- them). answers: in an order of their own, to tell whether two runs use the same.
 -- run_ids is a list: a view over all runs would group the scores of the whole ledger first. fallbacks: `exclude` or `accept`;
@@ -61,7 +62,7 @@ sample AS (
         count(*) FILTER (state = 'scored') AS scored, count(*) FILTER (state = 'not right') AS not_right,
         count(*) FILTER (state = 'unknown') AS unknown,
         coalesce(list(ends) FILTER (state = 'not right'), []) AS not_right_ends,
-        count(*) FILTER (may_count AND reason IS NOT NULL AND value IS NULL AND scorable) AS unread,
+        count(*) FILTER (may_count AND value IS NULL AND scorable AND NOT starts_with(reason, 'pending: ')) AS unread,
         count(value) FILTER (NOT may_count) AS left_out,
         bool_or(invalid) AS invalid,
         list_sort(list(answer_run_id || ' ' || answer_call_no) FILTER (answer_run_id IS NOT NULL)) AS answers
