@@ -73,6 +73,18 @@ def test_the_constant_is_named_before_anything_is_spent(bench: Workbench) -> Non
     assert bench.json("plan", "job.toml", "--local")["references"][0]["constant"] == "4.5"
 
 
+def test_what_a_part_of_a_dataset_says_is_said_to_be_of_a_part_and_of_all_of_it(bench: Workbench) -> None:
+    """Five thousand rows, sorted by their targets: the first two thousand say nothing of the others."""
+    rows = ({"input": f"q{n}", "target": "a" if n < 2000 else "b"} for n in range(5000))
+    bench.write("sorted.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    text = job(MODELS[0], dataset="sorted.jsonl").replace('name = "numeric"', 'name = "exact"')
+    bench.write("job.toml", text)
+    said = bench("plan", "job.toml", "--local").stdout.replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert "without a model, by “exact” (on 2 000 of 5 000 samples): constant “b” 0.600" in said
+    (finding,) = [one for one in bench.json("lint", "job.toml", "--local") if "a constant" in one["text"]]
+    assert finding["text"].startswith("a constant b scores 0.600 by this scorer on 2000 of 5000 samples: ")
+
+
 def test_no_model_better_than_a_constant_is_said_first(bench: Workbench) -> None:
     chance = random.Random(5)
     record(bench, "r1", {name: [float(chance.random() < 0.6) for _ in range(60)] for name in ("m", "n")})

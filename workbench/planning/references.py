@@ -9,7 +9,8 @@ from workbench.planning.expand import Plan
 from workbench.planning.lint import Finding
 from workbench.scoring.reference import ReferenceKind, column_scores, reference_scores
 
-_MOST_SAMPLES = 2_000
+MOST_PLANNED = 2_000
+"""Samples that a plan looks at."""
 _EASY = 0.5
 """Of a scorer's scale: a constant that reaches it leaves models little room."""
 
@@ -25,16 +26,31 @@ class PlannedReference(msgspec.Struct, frozen=True):
     """The answer that is always given."""
     mean: float
     samples: int
+    """That it has a value for."""
+    of: int
+    """How many the job has; of more than `MOST_PLANNED` so many are looked at, evenly spread."""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether not all samples were looked at."""
+        return self.of > MOST_PLANNED
 
 
 def planned_references(plan: Plan) -> tuple[PlannedReference, ...]:
-    """Return what the first samples of a plan say of each scorer, without a call and without the job's own functions."""
-    samples = {str(number): plan.sample(number) for number in range(min(plan.samples, _MOST_SAMPLES))}
+    """Return what the samples of a plan say of each scorer, without a call and without the job's own functions."""
+    looked_at = min(plan.samples, MOST_PLANNED)  # a dataset that is sorted by its targets has others at its end
+    samples = {str(n): plan.sample((2 * n + 1) * plan.samples // (2 * looked_at)) for n in range(looked_at)}
     dataset = plan.job.dataset
     return tuple(
         PlannedReference(
-            scorer.named, one.reference, one.column, one.answer, statistics.fmean(one.values.values()), len(one.values)
-        )
+            scorer.named,
+            one.reference,
+            one.column,
+            one.answer,
+            statistics.fmean(one.values.values()),
+            len(one.values),
+            plan.samples,
+        )  # fmt: skip
         for scorer in plan.job.scorers
         if scorer.by_target
         for one in (
@@ -50,5 +66,7 @@ def reference_findings(plan: Plan, found: Sequence[PlannedReference]) -> Iterato
     for one in found:
         number, (least, most) = ends[one.scorer]
         if one.reference == "constant" and one.mean >= least + _EASY * (most - least):
-            text = f"a constant {one.constant} scores {one.mean:.3f} by this scorer: a model's score means something above it"
+            part = f" on {MOST_PLANNED} of {one.of} samples" if one.is_part else ""
+            above = "a model's score means something above it"
+            text = f"a constant {one.constant} scores {one.mean:.3f} by this scorer{part}: {above}"
             yield Finding(plan.job.where("scorers", number), text)

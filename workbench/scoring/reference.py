@@ -5,9 +5,11 @@ says what can be reached.
 """
 
 import itertools
+import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -18,11 +20,16 @@ from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import judged, judges, score
 from workbench.scoring.targets import as_text
 
+T = TypeVar("T")
 ReferenceKind = Literal["constant", "majority", "random", "people", "column"]
 MOST_SAMPLES = 20_000
 _MOST_SCORINGS = 10_000
 """By one scorer, in the time that a run takes to end; fewer answers are tried where there are many samples."""
-_LEAST_ANSWERS, _MOST_ANSWERS = 5, 50
+_LEAST_ANSWERS, _MOST_ANSWERS = 5, 100
+_LOOKED_AT = 250
+"""Samples, evenly spread, that say which of many answers are tried on all."""
+_SOME = 20
+"""Answers that are tried on those: the most frequent, others spread over all, and others beside the best."""
 
 
 class ReferenceScores(NamedTuple):
@@ -30,7 +37,8 @@ class ReferenceScores(NamedTuple):
 
     reference: ReferenceKind
     """constant: the answer that scores best; where only the sample's own cluster says it, the best of the others. majority: the
-    target that is most frequent. random: the mean over the targets of other clusters. people, column: the values of a column.
+    target that is most frequent. random: the mean over the targets of other clusters, over some that are drawn where there are
+    many. people, column: the values of a column.
     """
     column: str
     """The name that the job gives a column; else empty."""
@@ -88,30 +96,42 @@ def _from_targets(there: Mapping[str, Sample], scorer: Scorer) -> Iterator[Refer
         return
     counts = Counter(rights.values())
     most = max(_LEAST_ANSWERS, min(_MOST_ANSWERS, _MOST_SCORINGS // len(rights)))
-    tried = sorted(counts, key=lambda answer: (-counts[answer], _shown(answer)))[:most]
-    between = _between(tried)[: most - len(tried) + 1]
-    table = _Table({key: there[key] for key in rights}, scorer, [*tried, *between])
+    ordered = _in_order(counts)
+    frequent = sorted(ordered, key=lambda answer: -counts[answer])
+    table = _Table({key: there[key] for key in rights}, scorer)
+    if len(ordered) <= most:
+        table.add([*ordered, *_between(ordered)[: most - len(ordered) + 1]])
+    else:
+        some = _Table({key: there[key] for key in _spread(list(rights), _LOOKED_AT)}, scorer)
+        table.add([*frequent[:1], *_best_of_many(some, ordered, frequent)])
     constant = table.best()
     yield ReferenceScores("constant", "", _shown(constant), table.known_elsewhere(constant, clusters, rights))
-    if _shown(tried[0]) != _shown(constant):
-        yield ReferenceScores("majority", "", _shown(tried[0]), table.values(tried[0]))
-    if len(tried) > 1:
-        yield ReferenceScores(
-            "random", "", None, table.at_random(clusters, rights, {one: counts[one] for one in tried})
-        )
+    if _shown(frequent[0]) != _shown(constant):
+        yield ReferenceScores("majority", "", _shown(frequent[0]), table.values(frequent[0]))
+    if len(ordered) > most:
+        yield ReferenceScores("random", "", None, table.drawn(clusters, rights, max(_LEAST_ANSWERS, most // 2)))
+    elif len(ordered) > 1:
+        yield ReferenceScores("random", "", None, table.at_random(clusters, rights, counts))
 
 
 class _Table:
-    """What each of some answers scores on each sample; one without a score has the least of the scale."""
+    """What answers score on each sample; one without a score has the least of the scale."""
 
-    def __init__(self, samples: Mapping[str, Sample], scorer: Scorer, answers: Sequence[Given]) -> None:
-        least, _ = scorer.ends or (0.0, 1.0)
+    def __init__(self, samples: Mapping[str, Sample], scorer: Scorer) -> None:
+        self._scorer, (self._least, _) = scorer, scorer.ends or (0.0, 1.0)
         self._keys = list(samples)
-        wanted = [scorer.target_of(sample) for sample in samples.values()]
-        self._of = {
-            answer: [least if (value := judged(scorer, answer, one).value) is None else value for one in wanted]
-            for answer in dict.fromkeys(answers)
-        }
+        self._wanted = [scorer.target_of(sample) for sample in samples.values()]
+        self._of = dict[Given, list[float]]()
+
+    def add(self, answers: Sequence[Given]) -> None:
+        """Score answers on every sample."""
+        for answer in answers:
+            if answer not in self._of:
+                self._of[answer] = [self._scored(answer, place) for place in range(len(self._keys))]
+
+    def _scored(self, answer: Given, place: int) -> float:
+        value = judged(self._scorer, answer, self._wanted[place]).value
+        return self._least if value is None else value
 
     def values(self, answer: Given) -> dict[str, float]:
         """Return what an answer scores, by sample."""
@@ -119,7 +139,11 @@ class _Table:
 
     def best(self) -> Given:
         """Return the answer that scores best over all samples; of several the first by its text."""
-        return max(sorted(self._of, key=_shown), key=lambda answer: round(sum(self._of[answer]), 9))
+        return self.ranked()[0]
+
+    def ranked(self) -> list[Given]:
+        """Return the answers, the best first."""
+        return sorted(sorted(self._of, key=_shown), key=lambda answer: -round(sum(self._of[answer]), 9))
 
     def known_elsewhere(
         self, answer: Given, clusters: Mapping[str, str], rights: Mapping[str, Given]
@@ -157,6 +181,52 @@ class _Table:
             if whole:
                 found[key] = sum(number * self._of[answer][place] for answer, number in others.items()) / whole
         return found
+
+    def drawn(self, clusters: Mapping[str, str], rights: Mapping[str, Given], most: int) -> dict[str, float]:
+        """Return the mean over some right answers of samples of other clusters, others for each sample, the same every time.
+
+        Args:
+            rights: What is right for each sample.
+            most: How many are drawn for each.
+        """
+        count = len(self._keys)
+        steps = random.Random(count).sample(range(1, count), min(most, count - 1))
+        order = random.Random(-count).sample(range(count), count)  # neighbours in a dataset are often alike
+        place_of = {number: place for place, number in enumerate(order)}
+        found = {}
+        for number, key in enumerate(self._keys):
+            others = [self._keys[order[(place_of[number] + step) % count]] for step in steps]
+            values = [self._scored(rights[one], number) for one in others if clusters[one] != clusters[key]]
+            if values:
+                found[key] = fmean(values)
+        return found
+
+
+def _in_order(answers: Iterable[Given]) -> list[Given]:
+    """Return answers by their value where all are numbers, or else by their text."""
+    by_text = sorted(answers, key=_shown)
+    try:
+        return sorted(by_text, key=lambda answer: float(answer.text))
+    except ValueError:
+        return by_text
+
+
+def _best_of_many(table: _Table, ordered: Sequence[Given], frequent: Sequence[Given]) -> list[Given]:
+    """Return the best answers of the most frequent, of some that are spread over all, and of those beside the best of them."""
+    tried = [*frequent[:_SOME], *_spread(ordered, _SOME)]
+    table.add(tried)
+    place, known = ordered.index(table.best()), set(tried)
+    after = itertools.takewhile(lambda answer: answer not in known, ordered[place + 1 :])
+    before = itertools.takewhile(lambda answer: answer not in known, reversed(ordered[:place]))
+    table.add(_spread([*before, *after], _SOME))
+    return table.ranked()[:_LEAST_ANSWERS]
+
+
+def _spread(items: Sequence[T], most: int) -> list[T]:
+    """Return no more than so many of them, evenly spread."""
+    if len(items) <= most:
+        return list(items)
+    return [items[(2 * place + 1) * len(items) // (2 * most)] for place in range(most)]
 
 
 def _between(answers: Sequence[Given]) -> list[Given]:

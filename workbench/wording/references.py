@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from workbench.display.text import clipped, count
+from workbench.display.text import clipped, count, plural
 from workbench.evaluation.references import ReferencePoint
-from workbench.planning.references import PlannedReference
+from workbench.planning.references import MOST_PLANNED, PlannedReference
 
 _SHOWN_CHARS = 40
 
@@ -51,8 +51,15 @@ def exceeded_text(point: ReferencePoint) -> str:
 def planned_text(found: Sequence[PlannedReference]) -> Iterator[str]:
     """Return a line for each scorer: `without a model, by “numeric”: constant “4.5” 0.675, a target at random 0.412`."""
     for scorer in dict.fromkeys(one.scorer for one in found):
-        means = ", ".join(f"{reference_name(one)} {one.mean:.3f}" for one in found if one.scorer == scorer)
-        yield f"without a model, by “{scorer}”: {means}"
+        own = [one for one in found if one.scorer == scorer]
+        most = max(one.samples for one in own)
+        means = ", ".join(
+            f"{reference_name(one)} {one.mean:.3f}"
+            + (f" on {count(one.samples)} samples" if one.samples < most else "")
+            for one in own
+        )
+        part = f" (on {count(MOST_PLANNED)} of {plural(own[0].of, 'sample')})" if own[0].is_part else ""
+        yield f"without a model, by “{scorer}”{part}: {means}"
 
 
 def _quoted(point: ReferencePoint | PlannedReference) -> str:

@@ -1,5 +1,6 @@
 """What scores without a model, worked out from targets and columns alone."""
 
+import random
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -117,3 +118,27 @@ def test_what_compares_with_no_target_has_no_constant(tmp_path: Path) -> None:
 
 def test_nothing_is_said_of_a_single_sample_or_of_none() -> None:
     assert found(samples(["a"]), Exact()) == found({}, Exact()) == found(samples([None, None]), Exact()) == {}
+
+
+@pytest.mark.parametrize(("count", "tolerance"), [(150, 40), (500, 20), (3000, 20)])
+def test_of_many_targets_the_constant_and_one_at_random_are_near_what_all_of_them_give(
+    count: int, tolerance: int
+) -> None:
+    """No more than some are tried; taken in the order of their texts they would be those that begin with 1."""
+    chance = random.Random(count)
+    targets = [round(chance.gauss(300, 60), 4) for _ in range(count)]
+    of = found(samples(targets), Numeric(tolerance=tolerance))
+    scores = [
+        statistics.fmean(abs(one - other) <= tolerance for other in targets) for one in targets[:: max(1, count // 500)]
+    ]
+    assert mean(of["constant"]) >= max(scores) - 0.05, "a few are tried on all, chosen by what they score on some"
+    at_random = statistics.fmean((count * score - 1) / (count - 1) for score in scores)
+    assert mean(of["random"]) == pytest.approx(at_random, abs=0.02)
+    assert of["random"].values == found(samples(targets), Numeric(tolerance=tolerance))["random"].values
+
+
+def test_a_frequent_label_among_many_is_found_wherever_it_stands_in_their_order() -> None:
+    targets = [f"name {number}" for number in range(400)] + ["zebra"] * 40
+    of = found(samples(targets), Exact())
+    assert (of["constant"].answer, mean(of["constant"])) == ("zebra", 40 / 440)
+    assert mean(of["random"]) == pytest.approx((40 * 39) / (440 * 439), abs=0.01)
