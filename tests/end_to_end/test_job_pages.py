@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,7 +82,7 @@ def test_what_an_outage_leaves_unsaid_is_not_said_of_it(bench: Workbench) -> Non
 
 
 def test_an_occasion_that_was_resumed_is_one_line_and_one_point(bench: Workbench) -> None:
-    night = {"occasion": "2026-10-01T02:00Z", "generation": "j@1", "scorers": ["exact"]}
+    night: dict[str, Any] = {"occasion": "2026-10-01T02:00Z", "generation": "j@1", "scorers": ["exact"]}
     lost = {("m", sample): Outcome.ROUTE_DOWN for sample in range(20)}
     values: dict[str, Values] = {"m": [None] * 20 + RIGHT[20:]}
     record(bench, "r1", values, outcomes=lost, status="incomplete", **night)

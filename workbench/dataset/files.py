@@ -56,6 +56,13 @@ _WESTERN_LETTER = re.compile(r"[ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙ
 _WESTERN = re.compile(r"[ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûü–—‘’“”„…€£§°«»¿¡·×\xa0]{1,3}")
 """Not the signs that letters of other alphabets, and of Mac OS, turn into."""
 _IN_A_WESTERN_WORD = re.compile(r"(?:(?<=[A-Za-z])[À-ü]{1,2}|[À-ü]{1,2}(?=[A-Za-z]))")
+_LETTER = "A-Za-z\xc0-\xff"
+_WESTERN_WORD = re.compile(rf"(?<![{_LETTER}])(?:[àèéêíòóôúÀÈÉÓ]|[äöüß]{2, 4})(?![{_LETTER}])")
+"""A word of one such letter (Italian `è`, French `à`, Spanish `ó`, Portuguese `é`), or the umlauts as examples."""
+_WESTERN_SIGN = re.compile(
+    rf"(?:(?<=\d)|(?<![{_LETTER}])[cdkm]?m)[²³](?![{_LETTER}])|(?<![{_LETTER}])(?:[±½¼¾•](?![{_LETTER}])|µ(?=[AFVglms]))|[®©™](?![{_LETTER}])"
+)
+"""Signs where they stand in a text of Western Europe; in one of Central Europe the same bytes are letters of words."""
 _HAN = "\u3000-\u303f\u4e00-\u9fff\uff01-\uff5e"
 _ENCODINGS = (
     # the first that reads it as a text of its script; an encoding of fewer signs comes before one that has them too
@@ -217,7 +224,7 @@ def encoding_of(path: Path) -> str:
     """Return the encoding of a table, as Python names it: UTF-8, or what spreadsheet programs write instead.
 
     UTF-16 has its mark. A file is CP1252 where nothing beyond ASCII in it is UTF-8 and all of it are letters of Western Europe
-    within words, or marks that go with them; a file that is UTF-8 but for a broken byte is not.
+    within words, words of one such letter, or signs where these stand; a file that is UTF-8 but for a broken byte is not.
     """
     decoder, was_ascii = codecs.getincrementaldecoder("utf-8-sig")(), True
     with opened(path) as stream:
@@ -240,11 +247,12 @@ def _is_western(data: bytes) -> bool:
     if any(len(found) > 1 and _is_utf_8(found) for found in _NOT_ASCII.findall(data)):
         return False
     with contextlib.suppress(UnicodeDecodeError):
-        text = data.decode("cp1252")
+        text, found = _WESTERN_SIGN.subn(" ", data.decode("cp1252"))
+        text, words = _WESTERN_WORD.subn(" ", text)
         runs = _BEYOND_ASCII.findall(text)
         in_words = sum(_WESTERN_LETTER.search(run) is not None for run in runs)
         return (
-            in_words > 0
+            in_words + words + found > 0
             and all(_WESTERN.fullmatch(run) for run in runs)
             and len(_IN_A_WESTERN_WORD.findall(text)) >= in_words
         )

@@ -50,7 +50,7 @@ def planned_references(plan: Plan) -> tuple[PlannedReference, ...]:
             statistics.fmean(one.values.values()),
             len(one.values),
             plan.samples,
-        )  # fmt: skip
+        )
         for scorer in plan.job.scorers
         if scorer.by_target
         for one in (
