@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.compared_runs import Values, record
+from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page, as_shown
 from tests.unit.ledger.ledger_rows import STARTED_AT
@@ -84,8 +84,8 @@ def test_what_an_outage_leaves_unsaid_is_not_said_of_it(bench: Workbench) -> Non
 def test_an_occasion_that_was_resumed_is_one_line_and_one_point(bench: Workbench) -> None:
     night: dict[str, Any] = {"occasion": "2026-10-01T02:00Z", "generation": "j@1", "scorers": ["exact"]}
     lost = {("m", sample): Outcome.ROUTE_DOWN for sample in range(20)}
-    values: dict[str, Values] = {"m": [None] * 20 + RIGHT[20:]}
-    record(bench, "r1", values, outcomes=lost, status="incomplete", **night)
+    half: list[float | None] = [*([None] * 20), *RIGHT[20:]]
+    record(bench, "r1", {"m": half}, outcomes=lost, status="incomplete", **night)
     record(bench, "r2", {"m": RIGHT}, **night)
     record(bench, "r3", {"m": RIGHT}, scorers=["exact"], occasion="2026-10-02T02:00Z", generation="j@2")
     bench.environment["WORKBENCH_NOW"] = (STARTED_AT + timedelta(hours=9)).isoformat()

@@ -57,7 +57,7 @@ _WESTERN = re.compile(r"[ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜ�
 """Not the signs that letters of other alphabets, and of Mac OS, turn into."""
 _IN_A_WESTERN_WORD = re.compile(r"(?:(?<=[A-Za-z])[À-ü]{1,2}|[À-ü]{1,2}(?=[A-Za-z]))")
 _LETTER = "A-Za-z\xc0-\xff"
-_WESTERN_WORD = re.compile(rf"(?<![{_LETTER}])(?:[àèéêíòóôúÀÈÉÓ]|[äöüß]{2, 4})(?![{_LETTER}])")
+_WESTERN_WORD = re.compile(rf"(?<![{_LETTER}])(?:[àèéêíòóôúÀÈÉÓ]|[äöüß]{{2,4}})(?![{_LETTER}])")
 """A word of one such letter (Italian `è`, French `à`, Spanish `ó`, Portuguese `é`), or the umlauts as examples."""
 _WESTERN_SIGN = re.compile(
     rf"(?:(?<=\d)|(?<![{_LETTER}])[cdkm]?m)[²³](?![{_LETTER}])|(?<![{_LETTER}])(?:[±½¼¾•](?![{_LETTER}])|µ(?=[AFVglms]))|[®©™](?![{_LETTER}])"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from workbench.display.text import percent, plural, significant, words
 from workbench.evaluation.agreement_differences import AgreementDifference
 from workbench.evaluation.comparison import Comparison, few_clusters
-from workbench.evaluation.differing import Differing, OtherValues
+from workbench.evaluation.differing import Differing, OtherDataset, OtherValues
 from workbench.evaluation.sides import Coverage, Difference, Lost, ModelResult
 from workbench.wording.changes import alarm_text
 from workbench.wording.differences import differing_text
@@ -226,9 +226,9 @@ def warnings(comparison: Comparison, *, said: bool = False) -> list[str]:
                 f"{name}: {plural(difference.found.freedom + 1, 'cluster')}, which is few: the test may claim too much."
             )
         if difference.only_side or difference.only_baseline:
-            only = [f"{number} are only in {side_name(side, comparison)}" for number, side in (
-                (difference.only_side, difference.side), (difference.only_baseline, difference.baseline)) if number]  # fmt: skip
-            found.append(f"{name}: compared on the {plural(difference.asked, 'sample')} that both have; {words(only)}.")
+            found.append(
+                f"{name}: compared on the {plural(difference.asked, 'sample')} that both have; {_only(difference, comparison)}."
+            )
         if difference.unknown:
             lost = ", ".join(f"{one.samples} {one.reason} in {_in(one, comparison)}" for one in difference.lost)
             found.append(
@@ -236,6 +236,18 @@ def warnings(comparison: Comparison, *, said: bool = False) -> list[str]:
                 f"failed; without a score: {lost}."
             )
     return [*found, *_grid_notes(comparison)]
+
+
+def _only(difference: Difference, comparison: Comparison) -> str:
+    """Return what samples only one of two sides has; one whose target was changed is the same question in both."""
+    changed = sum(one.other_targets for one in comparison.differing if isinstance(one, OtherDataset))
+    changed = min(changed, difference.only_side, difference.only_baseline)
+    only = [
+        f"{number - changed} are only in {side_name(side, comparison)}"
+        for number, side in ((difference.only_side, difference.side), (difference.only_baseline, difference.baseline))
+        if number > changed
+    ]
+    return words([*([f"{changed} have another target in each"] if changed else []), *only])
 
 
 def _grid_notes(comparison: Comparison) -> Iterator[str]:
