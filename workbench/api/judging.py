@@ -172,7 +172,7 @@ class _JudgesOfRun:
     def _left(self) -> tuple[Left, str]:
         """Return what is left of the limits of the run, and why nothing may be sent where nothing may."""
         budget, deadline_s = self._job.budget, self._job.run.deadline_s
-        if budget.units is not None or budget.share_of_left is not None:
+        if budget.is_in_units:
             return Left(), "what the run leaves of its budget in units is not known before its calls are weighed"
         if budget.total_tokens is not None and not self._is_known:
             return Left(), "what the run used of its budget of tokens is not known: some calls reported no usage"

@@ -296,7 +296,11 @@ def _show(
         say(f"note: {findings_text(end.findings, path, options.words(where))}")
     _print_end(end, figures or _figures(end.summary, ledger_to_write(where)))
     if end.exit_code and end.summary.status is not RunStatus.GATE_FAILED:  # there every request is settled
-        echo(f"continue with: {commands.resume(path, words, chosen.occasion, resume)}")
+        says = commands.resume(path, words, chosen.occasion, resume)
+        if end.to_judge and job.budget.is_in_units and not end.summary.failed and not end.summary.pending:
+            # to run it again would weigh the judge as little as this run did, and ask it nothing
+            says = commands.on_ledger(ledger_to_write(where).name, "score", end.summary.run_id, "--yes")
+        echo(f"continue with: {says}")
 
 
 def _print_end(end: RunEnd, figures: RunFigures | None) -> None:

@@ -209,6 +209,11 @@ class BudgetTable(TomlTable, frozen=True):
     share_of_left: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
     """The same as a share of what is left of the allowance when the run begins; where that is not known, it does not begin."""
 
+    @property
+    def is_in_units(self) -> bool:
+        """Whether it bounds units of the allowance, which are known once calls are weighed."""
+        return self.units is not None or self.share_of_left is not None
+
 
 class GatesTable(TomlTable, frozen=True):
     """`[gates]`: what a complete run must reach; one that does not ends with exit code 100."""
