@@ -75,7 +75,7 @@ def test_what_the_budget_leaves_is_asked_and_the_rest_named_with_its_command(
 @pytest.mark.slow
 def test_a_budget_in_units_leaves_the_judge_to_a_command_that_asks_it(bench: Workbench) -> None:
     """The run again would weigh it as little as before: that command is not the one to continue with."""
-    bench.write("workbench.toml", "[[allowance.weights]]\nmodel = \"*\"\nprompt = 1.0\ncompletion = 1.0\n")
+    bench.write("workbench.toml", '[[allowance.weights]]\nmodel = "*"\nprompt = 1.0\ncompletion = 1.0\n')
     with_judge(bench, "[budget]\nunits = 100000\n")
     done = bench("run", "job.toml", "--no-report", code=7)
     assert "is not asked: what the run leaves of its budget in units is not known" in done.stderr

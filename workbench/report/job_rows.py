@@ -138,7 +138,7 @@ def _dot(run: RunLine) -> tuple[str, str, str]:
 
 def needs_action(run: RunLine) -> bool:
     """Return whether somebody must look after a run: it did not end as it should, or much of it failed for good."""
-    if run.is_probe:  # it says what it found on the page of routes, and is asked anew
+    if run.is_probe:  # it says what it found on the page of routes, and is asked once more by its own command
         return False
     return run.status not in ("complete", RUNNING) or run.failed > _FAILING * run.planned
 
