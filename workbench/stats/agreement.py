@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from workbench.stats.jackknife import CORRELATION, Estimate, Jackknife, Missing, each_alone, estimate, left_out, within
+from workbench.stats.jackknife import (
+    CORRELATION,
+    DISTANCE,
+    Ends,
+    Estimate,
+    Jackknife,
+    Missing,
+    each_alone,
+    estimate,
+    left_out,
+)
 from workbench.stats.kappa import Squared, at_extreme, kappa, perfect_low
 
 if TYPE_CHECKING:
@@ -41,9 +51,9 @@ def agreement(
 
     Where an answer is not right, the value of the scale that is farthest from the right one stands for it; correlations
     leave it out. An unknown answer may have been any value of the scale, which is what the right numbers span. Intervals
-    are by the jackknife that leaves out one cluster at a time, for correlations and kappa on the scale of atanh, with
-    Student's t. Kappa with quadratic weights over steps of one size is 1 - E(x - y)² / (var x + var y + (mean x - mean
-    y)²).
+    are by the jackknife that leaves out one cluster at a time, for correlations and kappa on the scale of atanh, for
+    distances on that of the logarithm, with Student's t. Kappa with quadratic weights over steps of one size is
+    1 - E(x - y)² / (var x + var y + (mean x - mean y)²).
 
     Sources: Cohen (1968), Weighted kappa; Lin (1989), A concordance correlation coefficient.
 
@@ -61,8 +71,10 @@ def agreement(
     numbers = x[is_number], y[is_number]
     left = left_out([one for one, there in zip(each, is_number, strict=True) if there])
 
-    def mean(distance: "Callable[[Numbers, Numbers], Numbers]", low: "Numbers", high: "Numbers") -> Estimate:
-        found = over.estimate(lambda x, y: float(np.mean(distance(x, y))), lambda: (low, high))
+    def mean(
+        distance: "Callable[[Numbers, Numbers], Numbers]", low: "Numbers", high: "Numbers", ends: Ends | None = None
+    ) -> Estimate:
+        found = over.estimate(lambda x, y: float(np.mean(distance(x, y))), lambda: (low, high), ends=ends)
         assert found is not None
         return found
 
@@ -70,7 +82,7 @@ def agreement(
     return Agreement(
         int((~unknown).sum()),
         mean(lambda x, y: x - y, least, most),
-        within(mean(lambda x, y: np.abs(x - y), y, far), 0.0, math.inf),
+        mean(lambda x, y: np.abs(x - y), y, far, DISTANCE),
         estimate(_correlation, numbers, left, CORRELATION),
         estimate(lambda x, y: _correlation(_ranks(x), _ranks(y)), numbers, left, CORRELATION),
         over.estimate(

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Hashable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -25,6 +25,7 @@ _SIDE = (1 - CONFIDENCE) / 2
 Ends = tuple[float, float]
 CORRELATION: Ends = (-1.0, 1.0)
 SHARE: Ends = (0.0, 1.0)
+DISTANCE: Ends = (0.0, math.inf)
 
 
 class Missing(Enum):
@@ -143,42 +144,57 @@ class Jackknife:
         return Estimate(found.value, low, high, lowest.value, highest.value)
 
 
-def within(found: Estimate, least: float, most: float) -> Estimate:
-    """Return an estimate whose interval stays within what the figure can be."""
-    if found.low is None or found.high is None:
-        return found
-    return msgspec.structs.replace(found, low=max(found.low, least), high=min(found.high, most))
-
-
 def estimate_of(value: float, without: Sequence[float | None], ends: Ends | None = None) -> Estimate:
     """Return a figure with its interval from what it is without each cluster in turn; None where it is not defined there.
 
-    Between ends the interval is made on the scale of atanh, where it cannot leave them; where a figure without a cluster is at an
-    end, which has no place on that scale, by the slope of the scale at the figure (the delta method).
+    Between ends the interval is made on a scale where it cannot leave them; where a figure without a cluster is at an end, which
+    has no place on that scale, by the slope of the scale at the figure (the delta method).
     """
     known = [one for one in without if one is not None]
     if not known or len(known) < len(without):
         return Estimate(value)
-    least, most = ends or (-1.0, 1.0)
+    scale = _scale(ends)
+    middle = scale.to(value)
+    if middle is None:
+        return Estimate(value)
+    there = [place for one in known if (place := scale.to(one)) is not None]
+    error = _error(there) if len(there) == len(known) else _error(known) * scale.slope(value)
+    if error < _NO_SPREAD:  # all alike, which does not say that others would be
+        return Estimate(value)
+    half = student_reach(len(known)) * error
+    return Estimate(value, scale.back(middle - half), scale.back(middle + half))
+
+
+class _Scale(NamedTuple):
+    """Where the interval of a figure is made."""
+
+    to: Callable[[float], float | None]
+    """None: at an end."""
+    back: Callable[[float], float]
+    slope: Callable[[float], float]
+    """Of `to`."""
+
+
+def _scale(ends: Ends | None) -> _Scale:
+    """Return the logarithm where a figure has a least alone, atanh where it has both ends, and itself where it has none."""
+    if ends is None:
+        return _Scale(lambda one: one, lambda one: one, lambda _: 1.0)
+    least, most = ends
+    if most == math.inf:
+        return _Scale(
+            lambda one: math.log(one - least) if one > least else None,
+            lambda one: least + math.exp(one),
+            lambda one: 1 / (one - least),
+        )
 
     def unit(figure: float) -> float:
         return (2 * figure - least - most) / (most - least)
 
-    if ends is None:
-        error, middle = _error(known), value
-    elif abs(unit(value)) > _ONE:
-        return Estimate(value)
-    else:
-        units, middle = list(map(unit, known)), math.atanh(unit(value))
-        at_end = max(map(abs, units)) > _ONE
-        error = _error(units) / (1 - unit(value) ** 2) if at_end else _error(list(map(math.atanh, units)))
-    if error < _NO_SPREAD:  # all alike, which does not say that others would be
-        return Estimate(value)
-    half = student_reach(len(known)) * error
-    low, high = middle - half, middle + half
-    if ends is not None:
-        low, high = (least + (most - least) * (math.tanh(one) + 1) / 2 for one in (low, high))
-    return Estimate(value, low, high)
+    return _Scale(
+        lambda one: math.atanh(unit(one)) if abs(unit(one)) <= _ONE else None,
+        lambda one: least + (most - least) * (math.tanh(one) + 1) / 2,
+        lambda one: 2 / (most - least) / (1 - unit(one) ** 2),
+    )
 
 
 def _error(without: Sequence[float]) -> float:
