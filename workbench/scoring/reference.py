@@ -106,7 +106,7 @@ def _from_targets(there: Mapping[str, Sample], scorer: Scorer) -> Iterator[Refer
         table.add([*frequent[:1], *_best_of_many(some, ordered, frequent)])
     constant = table.best()
     yield ReferenceScores("constant", "", _shown(constant), table.known_elsewhere(constant, clusters, rights))
-    if _shown(frequent[0]) != _shown(constant):
+    if counts[frequent[0]] > 1 and _shown(frequent[0]) != _shown(constant):
         yield ReferenceScores("majority", "", _shown(frequent[0]), table.values(frequent[0]))
     if len(ordered) > most:
         yield ReferenceScores("random", "", None, table.drawn(clusters, rights, max(_LEAST_ANSWERS, most // 2)))

@@ -61,6 +61,7 @@ def test_a_constant_does_not_know_the_sample_that_it_is_scored_on() -> None:
     """Every target once: what only one sample says is not known to it."""
     of = found(samples([str(n) for n in range(40)]), Exact())
     assert mean(of["constant"]) == 0.0
+    assert "majority" not in of, "none is more frequent than another"
 
 
 def test_two_balanced_classes_are_not_taken_for_impossible() -> None:
