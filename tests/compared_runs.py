@@ -18,9 +18,9 @@ Values = Sequence[float | None]
 _MOST_JOURNALS = 2
 
 
-def _ingest_many(bench: Workbench) -> None:
-    """Ingest journals before they are many: every command would read each of them anew."""
-    if len(bench.ledger.journals()) > _MOST_JOURNALS:
+def ingest_journals(bench: Workbench, most: int = 0) -> None:
+    """Ingest journals where there are more than so many: every command would read each of them again."""
+    if len(bench.ledger.journals()) > most:
         assert not ingest(bench.ledger).deferred
 
 
@@ -49,6 +49,7 @@ def record(
     apart: Mapping[tuple[str, int], str] = more.pop("served_by", {})
     outcomes: Mapping[tuple[str, int], Outcome] = more.pop("outcomes", {})
     reasons: Mapping[tuple[str, int], str] = more.pop("reasons", {})
+    most_journals: int = more.pop("most_journals", _MOST_JOURNALS)
     targets: Sequence[Any] = more.pop("targets", ())
     writer = JournalWriter(bench.ledger.journal_folder)
     at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))
@@ -85,7 +86,7 @@ def record(
                 writer.append(score_entry(run_id, asked.request_key, ("exact", config), at, scored))
     writer.append(RunEnded(run_id, at + timedelta(minutes=1), status, 0, 60.0))
     writer.close()
-    _ingest_many(bench)
+    ingest_journals(bench, most_journals)
 
 
 def _parts(side: str, variants: Sequence[str] | None) -> tuple[str, str | None]:
@@ -134,4 +135,4 @@ def record_epochs(
             writer.append(score_entry(run_id, sent.request_key, ("exact", config), at, scored))
     writer.append(RunEnded(run_id, at + timedelta(minutes=1), status, 0, 60.0))
     writer.close()
-    _ingest_many(bench)
+    ingest_journals(bench, _MOST_JOURNALS)

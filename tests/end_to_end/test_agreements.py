@@ -271,3 +271,17 @@ def test_targets_that_are_no_scale_have_no_agreement(bench: Workbench) -> None:
     bench.write("job.toml", job(MODELS[1], dataset="rows.jsonl"))
     bench("run", "job.toml", "--local", "--no-report")
     assert bench.json("show", "--ledger", "local.duckdb")["agreement"] is None
+
+
+def test_a_second_annotator_with_gaps_is_said_to_have_them(graded: Workbench) -> None:
+    path = graded.folder / "essays.jsonl"
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    for row in rows[:9]:
+        row["second"] = None
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    done = graded("run", "job.toml", "--local", "--fresh", "--no-report")
+    assert (
+        "second has a value for 31 of 40 samples"
+        in (shown := graded("show", "--ledger", "local.duckdb")).stdout + shown.stderr
+    )
+    assert done.returncode == 0

@@ -94,6 +94,9 @@ def _notes(found: RunAgreement) -> Iterator[str]:
             part.kind != "shares"
         ):
             yield f"Kappa{where} is not defined for {', '.join(undefined)}: the known answers and their targets are all the same."
+        for one in part.sides:
+            if one.is_people and one.asked < part.samples:
+                yield f"{one.name} has a value for {one.asked} of {plural(part.samples, 'sample')}; models were asked all."
         if part.field is not None and part.samples < found.samples:
             yield f"The field “{_short(part.field)}” is in {part.samples} of {plural(found.samples, 'target')}."
     if found.fields_left_out:
