@@ -100,7 +100,7 @@ def _from_targets(there: Mapping[str, Sample], scorer: Scorer) -> Iterator[Refer
     frequent = sorted(ordered, key=lambda answer: -counts[answer])
     table = _Table({key: there[key] for key in rights}, scorer)
     if len(ordered) <= most:
-        table.add([*ordered, *_between(ordered)[: most - len(ordered) + 1]])
+        table.add([*ordered, *_spread(_between(ordered), most - len(ordered) + 1)])
     else:
         some = _Table({key: there[key] for key in _spread(list(rights), _LOOKED_AT)}, scorer)
         table.add([*frequent[:1], *_best_of_many(some, ordered, frequent)])
@@ -219,6 +219,8 @@ def _best_of_many(table: _Table, ordered: Sequence[Given], frequent: Sequence[Gi
     after = itertools.takewhile(lambda answer: answer not in known, ordered[place + 1 :])
     before = itertools.takewhile(lambda answer: answer not in known, reversed(ordered[:place]))
     table.add(_spread([*before, *after], _SOME))
+    place = ordered.index(table.best())
+    table.add(_between(ordered[max(0, place - _SOME // 2) : place + _SOME // 2]))
     return table.ranked()[:_LEAST_ANSWERS]
 
 

@@ -138,6 +138,13 @@ def test_of_many_targets_the_constant_and_one_at_random_are_near_what_all_of_the
     assert of["random"].values == found(samples(targets), Numeric(tolerance=tolerance))["random"].values
 
 
+def test_of_many_grades_the_constant_lies_between_two_of_them() -> None:
+    there = samples([4, 5] * 1000 + [0, 1, 2, 3, 6, 7] * 166)
+    of = found(there, Numeric(tolerance=0.5))
+    assert (of["constant"].answer, mean(of["constant"])) == ("4.5", 2000 / 2996)
+    assert of["majority"].answer == "4"
+
+
 def test_a_frequent_label_among_many_is_found_wherever_it_stands_in_their_order() -> None:
     targets = [f"name {number}" for number in range(400)] + ["zebra"] * 40
     of = found(samples(targets), Exact())
