@@ -154,6 +154,7 @@ SHEET: list[tuple[State, str, str]] = [
     (fallback, "routes", r"1 substituted and 1 fine(?s:.*)60 of its 60 answers are of large"),
     (fallback, "allowance", r"we used 1.200 tokens"),
     (judging, "run", r"30 answers without a judgement"),
+    (judging, "index", r"1 job: 1 needs action\.(?s:.*)30 answers without a judgement"),
     (killed, "run", r"no end recorded"),
     (killed, "index", r"1 job: 1 needs action\.(?s:.*)not ended, 8 of 8 requests unanswered"),
     (killed, "job", r"One run so far, which is not ended"),

@@ -27,6 +27,7 @@ from workbench.ledger.run_rows import (
 )
 from workbench.ledger.score_rows import CorrectedTarget
 from workbench.outcomes import UNKNOWN_REASON
+from workbench.scoring.judge import PENDING
 from workbench.scoring.scorers import FAILED
 from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_intervals
 
@@ -182,6 +183,14 @@ def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
 def broken_scorers(reader: Reader, run_ids: Sequence[str]) -> list[BrokenScorer]:
     """Return the scorers of some runs that failed on answers."""
     return reader.all(BrokenScorer, run_ids=list(run_ids), failed=FAILED)
+
+
+def unjudged_answers(reader: Reader, run_ids: Sequence[str]) -> dict[str, int]:
+    """Run id -> how many answers a judge is still to be asked about; runs without any are left out."""
+    found = dict[str, int]()
+    for row in reader.all(BrokenScorer, run_ids=list(run_ids), failed=PENDING):
+        found[row.run_id] = found.get(row.run_id, 0) + row.failed
+    return found
 
 
 _COUNTS = {"value_counts", "lows", "highs"}

@@ -13,14 +13,14 @@ from workbench.display.columns import column, columns
 from workbench.evaluation.alarms import open_of
 from workbench.evaluation.latest import latest
 from workbench.evaluation.ongoing import as_now
-from workbench.evaluation.run_figures import broken_scorers
+from workbench.evaluation.run_figures import broken_scorers, unjudged_answers
 from workbench.ledger.job_rows import JobRuns, ModelMean, NewestRun, RunLine, run_means
 from workbench.ledger.rows import Provenance, RunId
 from workbench.report import time_charts
 from workbench.report.build import PageContext, result
 from workbench.report.chart_parts import on_clock, said_by_clock
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.report.job_rows import NEWEST_RUNS, is_worse, job_rows, needs_action, summary
+from workbench.report.job_rows import NEWEST_RUNS, SETTLED, is_worse, job_rows, needs_action, summary
 from workbench.report.tables import Result, Table
 from workbench.wording.latest import latest_lines
 from workbench.wording.runs import resume_text
@@ -56,11 +56,15 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     changed = latest(asked.watched(), runs, since_at, is_every=is_every, has_schedule=has_schedule)
     drawn_since = drawn_lately(reader, asked.allowance, asked.zone, since_at, now)
     broken = broken_scorers(reader, [job.last_run_id for job in jobs])
+    # what is incomplete is resumed, its judge included, and what is running may still ask it
+    settled = [job.last_run_id for job in jobs if ends[job.last_run_id].status in SETTLED]
+    unjudged = unjudged_answers(reader, settled)
 
     def content() -> dict[str, Any]:
         there = frozenset(path.stem for path in asked.folder.glob("*.html"))
         asked_by_jobs = [(run, ends[run.run_id]) for run in newest if not ends[run.run_id].is_probe]
         rows = job_rows(asked_by_jobs, scores, changes, alarms, broken, asked.colours)
+        rows = [msgspec.structs.replace(row, unjudged=unjudged.get(row.newest_run, 0)) for row in rows]
         return {
             "period": period,
             "command": asked.command,
@@ -69,8 +73,9 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "latest": latest_lines(changed, drawn_since, asked.zone, asked.ledger),
             "rows": rows,
             "broken": [row for row in rows if row.broken],
+            "unjudged": [row for row in rows if row.unjudged],
             "alarmed": [(row, commands.accept_changes(row.job, asked.ledger)) for row in rows if row.alarms],
-            "regressed": [row for row in rows if not row.needs_action and is_worse(row)],
+            "regressed": [row for row in rows if not row.needs_somebody and is_worse(row)],
             "there": there,
             "needs": [(run, resume_text(began[run.run_id], asked.ledger)) for run in needs],
             "runs": _runs_table(runs, _sparks(scores, asked.colours), there),

@@ -24,7 +24,8 @@ from workbench.wording.runs import broken_text, jobs_text
 NEWEST_RUNS = 14
 _WIDTH, _HEIGHT, _MARGIN = 120, 20, 3  # px, of a line of scores
 _MOST_LINES = 4
-_SETTLED = ("complete", "gate_failed")
+SETTLED = ("complete", "gate_failed")
+"""With what status a run has all that it was to have."""
 _FAILING = 0.05
 """Of a run's requests; single ones that a platform refuses are in its figures."""
 
@@ -63,6 +64,13 @@ class JobRow(msgspec.Struct, frozen=True):
     needs_action: bool
     alarms: list[Alarm] = []
     """What is open of it."""
+    unjudged: int = 0
+    """Answers of its newest run that a judge is still to be asked about, by a command of its own."""
+
+    @property
+    def needs_somebody(self) -> bool:
+        """Whether somebody must look after its newest run."""
+        return self.needs_action or self.unjudged > 0
 
     @property
     def newest_run(self) -> str:
@@ -146,7 +154,7 @@ def needs_action(run: RunLine) -> bool:
 def _lines(runs: Sequence[RunLine], scores: Sequence[ModelMean], colours: Colours) -> list[ScoreLine]:
     """Return the scores of each model over a job's newest runs, those that were asked first before the others."""
     places = {run.run_id: number for number, run in enumerate(runs)}
-    is_whole = {run.run_id: run.status in _SETTLED for run in runs}
+    is_whole = {run.run_id: run.status in SETTLED for run in runs}
     by_model: dict[str, list[ModelMean]] = {}
     for row in scores:
         if row.run_id in places and 0 <= row.centre <= 1:
@@ -202,7 +210,7 @@ def is_worse(row: JobRow) -> bool:
 
 def summary(rows: Sequence[JobRow]) -> str:
     """Return the jobs in a line; each is counted once, under the first that holds."""
-    rest = [row for row in rows if not row.needs_action]
+    rest = [row for row in rows if not row.needs_somebody]
     return jobs_text(
         len(rows),
         need_action=len(rows) - len(rest),
