@@ -71,7 +71,7 @@ def test_bounds_hold_what_all_left_out_could_change(bench: Workbench) -> None:
     assert scores(bench)["m"]["mean"] == pytest.approx(2 / 3)
     text = Page(bench.json("report", "last")["report"]).text
     assert "0.500 to 0.750" in text
-    assert '0.667<br><small class="soft">3 samples</small>' in text
+    assert '0.667<br><small class="soft keep">of 3</small>' in text
 
 
 @pytest.mark.slow

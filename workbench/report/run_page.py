@@ -82,6 +82,7 @@ def run_page(
             "charts": [*run_charts(figures, asked.colours), *course_charts(figures, course, flights, asked.colours)],
             "rows": rows,
             "some_unscored": any(side.scored < side.samples for side in figures.standing.sides),
+            "some_unread": any(side.unread for side in figures.standing.sides),
             "sides": sides,
             **stored,
             **_further(figures, rows, asked, pages),
