@@ -129,6 +129,8 @@ def test_names_of_jobs_lead_to_their_pages_and_times_to_their_runs(bench: Workbe
     assert f'<li><b><a href="{job_page_name("k")}.html"><bdi>k</bdi></a></b>, <a href="r2.html"><time' in index
     allowance = report.with_name("allowance.html").read_text("utf-8")
     assert allowance.count(f'<a href="{job_page_name("j")}.html">') > 1
+    compared = Path(bench.json("compare", "r1", "r2")["report"]).read_text("utf-8")
+    assert f'<a href="{job_page_name("k")}.html">' in compared
 
 
 def test_each_model_has_a_line_of_its_own_and_its_newest_score(bench: Workbench) -> None:

@@ -67,7 +67,7 @@ def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     needs = demands(reader, weights_of(asked.allowance, asked.zone), now, end, found.left)
 
     def content() -> dict[str, Any]:
-        there = frozenset(path.stem for path in asked.folder.glob("*.html"))
+        there = asked.there()
         return {
             "spend": spend,
             "total": spend.rows[0],
@@ -86,7 +86,6 @@ def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "by": {
                 name: _by_table(name, found, asked.zone, there) for name, found in by.items() if len(found.rows) > 1
             },
-            "there": there,
             "charts": [*_window_chart(found, asked.zone), *_charts(daily, by["job"], asked, there)],
             "unknown": _unknown_table(unknown),
             "low": sum(row.low_tokens or 0 for row in unknown.rows),

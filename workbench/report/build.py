@@ -119,6 +119,10 @@ class PageContext:
         """Whether a page may show prompts and answers."""
         return self.single is None or self.single.has_texts
 
+    def there(self) -> frozenset[str]:
+        """Return the names of the pages that are there now, to be linked."""
+        return frozenset() if self.is_single else frozenset(path.stem for path in self.folder.glob("*.html"))
+
     def linked(self, pages: Sequence["Page"]) -> list["Page"]:
         """Return those that are there, or will be."""
         if self.is_single:
@@ -254,7 +258,7 @@ def write_html(asked: PageContext, name: str, frame: PageHead, pages: Sequence[P
         nonce=secrets.token_urlsafe(16),  # no text in the page can know it: only our own scripts run
         pages=asked.linked(pages),
         single=asked.single,
-        **content,
+        **{"there": asked.there()} | content,
     )
     return write_page(asked.folder, name, text)
 

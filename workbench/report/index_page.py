@@ -61,7 +61,7 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     unjudged = unjudged_answers(reader, settled)
 
     def content() -> dict[str, Any]:
-        there = frozenset(path.stem for path in asked.folder.glob("*.html"))
+        there = asked.there()
         asked_by_jobs = [(run, ends[run.run_id]) for run in newest if not ends[run.run_id].is_probe]
         rows = job_rows(asked_by_jobs, scores, changes, alarms, broken, asked.colours)
         rows = [msgspec.structs.replace(row, unjudged=unjudged.get(row.newest_run, 0)) for row in rows]
@@ -76,7 +76,6 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "unjudged": [row for row in rows if row.unjudged],
             "alarmed": [(row, commands.accept_changes(row.job, asked.ledger)) for row in rows if row.alarms],
             "regressed": [row for row in rows if not row.needs_somebody and is_worse(row)],
-            "there": there,
             "needs": [(run, resume_text(began[run.run_id], asked.ledger)) for run in needs],
             "runs": _runs_table(runs, _sparks(scores, asked.colours), there),
             "jobs": _jobs_table(jobs, ends, there),

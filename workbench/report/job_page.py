@@ -62,7 +62,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
     )  # fmt: skip
 
     def write() -> Path:
-        there = frozenset(path.stem for path in asked.folder.glob("*.html"))
+        there = asked.there()
         content = {
             "job": job,
             "verdict": job_verdict(runs, changes, watches, course, is_cut=len(runs) == MOST_RUNS),

@@ -86,7 +86,7 @@ def routes_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
 
 
 def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: PageContext) -> dict[str, Any]:
-    there = frozenset(path.stem for path in asked.folder.glob("*.html"))
+    there = asked.there()
     cards, recent = _cards(found, outcomes, asked), found.recent
     return {
         "verdict": routes_verdict(found),
