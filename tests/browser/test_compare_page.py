@@ -88,7 +88,7 @@ def test_another_baseline_is_a_choice_that_the_address_keeps(tmp_path: Path, rea
     expect(page.locator("label", has_text="worse 12")).to_be_visible()
     page.locator("#baseline").select_option("mini")
     against = bench.json("compare", "--baseline", "mini", "--by", "topic", "--no-report")
-    told = [row["says"] for row in against["differences"]]
+    told = [row["says"] for row in sorted(against["differences"], key=lambda row: -abs(row["found"]["difference"]))]
     expect(page.locator("p.verdict:visible")).to_have_text(told)
     expect(page.locator("#sides tbody tr", has_text="mini")).to_contain_text("baseline")
     expect(page.locator("label", has_text="better 12")).to_be_visible()

@@ -39,6 +39,7 @@ from workbench.wording.comparisons import (
     agreement_lines,
     differs_text,
     headline,
+    largest_first,
     prompts_text,
     shown_text,
     side_name,
@@ -124,7 +125,7 @@ def _print_found(found: Comparison, *, is_sliced: bool) -> None:
     """Print what a comparison shows: in sentences, then in tables."""
     for sentence in filter(None, (floor_text(floor_of(found.references)), factors_text(found))):
         echo_sentences(sentence)
-    for difference in found.changed if len(found.changed) <= _MOST_LINES else ():
+    for difference in largest_first(found.changed) if len(found.changed) <= _MOST_LINES else ():
         echo(headline(difference, found) + "\n")
     for line in filter(None, (*prompts_text(found), unchanged_text(found))):
         echo(line)

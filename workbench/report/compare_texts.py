@@ -1,13 +1,11 @@
 """What a comparison's page says differently of each baseline, as texts by their places in the page."""
 
-import math
-
 import workbench.display.text as people
 from workbench.evaluation.choices import choice_of
 from workbench.evaluation.comparison import Comparison, is_baseline
 from workbench.evaluation.sides import Difference, ModelResult
 from workbench.wording.choices import choice_text
-from workbench.wording.comparisons import agreement_lines, headline, shown_text, side_name, verdict_text
+from workbench.wording.comparisons import agreement_lines, headline, largest_first, shown_text, side_name, verdict_text
 from workbench.wording.factors import effect_row, factors_text
 from workbench.wording.scores import interval_text, signed
 
@@ -25,7 +23,7 @@ def texts_by_place(found: Comparison) -> dict[str, str]:
         `effect0.difference` and `effect0.verdict`.
     """
     texts = {f"line{place}": "" for place in range(MOST_LINES)}
-    shown = sorted(found.changed, key=_by_size)
+    shown = largest_first(found.changed)
     texts |= {f"line{place}": headline(one, found) for place, one in enumerate(shown[:MOST_LINES])}
     beyond = len(shown) - MOST_LINES
     choice = choice_of(found)
@@ -44,11 +42,6 @@ def texts_by_place(found: Comparison) -> dict[str, str]:
             one = within.get((side.run_id, side.model))
             texts[f"slice{number}.value{place}"], texts[f"slice{number}.shown{place}"] = _of_slice(one, found)
     return {place: people.visible(text) for place, text in texts.items()}
-
-
-def _by_size(one: Difference) -> tuple[bool, float]:
-    """Sort what a test shows before what it does not, and each by how large it is."""
-    return one.verdict not in ("better", "worse"), -abs(one.found.difference) if one.found else math.inf
 
 
 def _of_effects(found: Comparison) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """What a comparison shows, in words that follow from its tests."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
 from workbench.display.text import percent, plural, significant, words
 from workbench.evaluation.agreement_differences import AgreementDifference
@@ -88,6 +89,15 @@ def _of_prompts(comparison: Comparison) -> list[Differing]:
         for one in comparison.differing
         if isinstance(one, OtherValues) and one.of == "job" and one.key.startswith(_PROMPTS)
     ]
+
+
+def largest_first(found: Sequence[Difference]) -> list[Difference]:
+    """Return differences as they are told: what a test shows before what it does not, and each by how large it is."""
+
+    def size_of(one: Difference) -> tuple[bool, float]:
+        return one.verdict not in ("better", "worse"), -abs(one.found.difference) if one.found else math.inf
+
+    return sorted(found, key=size_of)
 
 
 def headline(difference: Difference, comparison: Comparison) -> str:
