@@ -167,7 +167,7 @@ SHEET: list[tuple[State, str, str]] = [
     (
         outage,
         "job",
-        r"the newest is incomplete \(quill: 60 of 60 requests unanswered\)\. No difference between the two",
+        r"the newest is incomplete \(quill: 60 of 60 requests unanswered\)\. No model is shown to be below its level",
     ),
     (running, "run", r"running(?s:.*)8 of 8 requests have no answer yet"),
     (running, "index", r"1 job: 1 running\."),

@@ -158,7 +158,8 @@ def cost_chart(rows: Sequence[Spec], cost: tuple[str, str], colours: Colours) ->
 
 def _names_beside(rows: Sequence[Spec], field: str) -> list[Spec]:
     """Return each model's name at the end of its interval that has more room beyond it; no two at the same height."""
-    least, most = min(0.0, *(row["low"] for row in rows)), max(row["high"] for row in rows)
+    ends = [end for row in rows for end in (row["low"], row["mean"], row["high"]) if end is not None]
+    least, most = min(0.0, *ends), max(ends)
     line = _NAME_HEIGHT / _COST_HEIGHT * (most - least)
     placed, below = [], math.inf
     for row in sorted(rows, key=lambda row: -row["mean"]):

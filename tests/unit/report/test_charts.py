@@ -45,6 +45,9 @@ def test_the_names_of_points_stand_beside_them_and_never_on_each_other() -> None
     heights = sorted(row["named_at"] for layer in named for row in layer["data"]["values"])
     assert min(after - before for before, after in pairwise(heights)) > 0.04
     assert first["encoding"]["color"]["legend"] is None
+    panels(
+        side("a", 5.0, 1.0, 9.0) | {"low": None, "high": None}, side("b", 6.0, 1.0, 9.0)
+    )  # nothing says where it ends
     many, _ = panels(*(side(f"m{number}", 5.0, 1.0, 9.0) for number in range(9)))
     assert not [layer for layer in many["layer"] if layer["mark"]["type"] == "text"]
 
