@@ -50,12 +50,13 @@ def latest(
 
 
 def _not_completed_later(runs: Sequence[RunLine]) -> Iterator[RunLine]:
-    """Return the runs, the newest first, without those that a later run of the same generation completed."""
+    """Return the runs, the newest first, without those that a later run of the same generation completed, its gate met or not."""
     complete = set()
     for run in runs:
-        if (run.job, run.generation) not in complete or run.status == "complete":
+        is_settled = run.status in ("complete", "gate_failed")
+        if is_settled or (run.job, run.generation) not in complete:
             yield run
-        if run.status == "complete":
+        if is_settled:
             complete.add((run.job, run.generation))
 
 

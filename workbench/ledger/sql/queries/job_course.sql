@@ -1,7 +1,8 @@
--- The newest runs of a job, of an occasion one (see `occasion_runs`), by model (and variant), the oldest first: mean over samples (see `sample_scores`) by the job's first
--- scorer that are known, with how often it has each value, and what it has at the least and at the most (see `run_scores`), completion tokens an answer, median latency of answers in ms, shares of requests
--- without an answer and of fallbacks, the name that most other answers were served under, and the other model that gave more than
--- half of the answers, where one did.
+-- The newest runs of a job, of an occasion one (see `occasion_runs`), by model (and variant), the oldest first: mean over samples
+-- (see `sample_scores`) by the job's first scorer that are known, with how often it has each value, and what it has at the least and
+-- at the most (see `run_scores`), completion tokens an answer, median latency of answers in ms, shares of requests without an answer
+-- and of fallbacks, the name that most other answers were served under, and the other model that gave more than half of the answers,
+-- where one did.
 -- Parameters: job, most (how many runs)
 WITH newest AS (
     SELECT run_id, occasion_runs.started_at, scorers[1] AS scorer

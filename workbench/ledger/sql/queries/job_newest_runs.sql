@@ -1,4 +1,5 @@
--- The newest runs of each job, the oldest first, of an occasion one (see `occasion_runs`). job_toml: the job file, of its newest run only.
+-- The newest runs of each job, the oldest first, of an occasion one (see `occasion_runs`). job_toml: the job file, of its newest run
+-- only.
 -- Parameters: most (how many of each)
 SELECT run.job, run.run_id, run.began_at AS started_at, run.status, run.reason, run.occasion, run.scorers[1] AS scorer,
     CASE WHEN run.place = 1 THEN start.job_toml END AS job_toml
