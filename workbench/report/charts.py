@@ -159,12 +159,16 @@ def cost_chart(rows: Sequence[Spec], cost: tuple[str, str], colours: Colours) ->
 def _names_beside(rows: Sequence[Spec], field: str) -> list[Spec]:
     """Return each model's name at the end of its interval that has more room beyond it; no two at the same height."""
     ends = [end for row in rows for end in (row["low"], row["mean"], row["high"]) if end is not None]
-    least, most = min(0.0, *ends), max(ends)
+    least = min(0.0, *ends)
+    most = max(ends) if max(ends) > least else least + 1.0
     line = _NAME_HEIGHT / _COST_HEIGHT * (most - least)
-    placed, below = [], math.inf
-    for row in sorted(rows, key=lambda row: -row["mean"]):
-        below = min(row["mean"] + line / 2, below - line)
-        placed.append(row | {"named_at": below})
+    placed, above = list[Spec](), -math.inf
+    for row in sorted(rows, key=lambda row: float(row["mean"])):
+        above = max(row["mean"] + line / 2, above + line)
+        placed.append(row | {"named_at": above})
+    below = most + line
+    for row in reversed(placed):  # nor above or below the chart, whose axis would reach beyond what a score can be
+        below = row["named_at"] = min(row["named_at"], below - line)
     middle = max(row[field] for row in rows) / 2
     sides = {
         "left": [row for row in placed if row[field] <= middle],

@@ -45,6 +45,11 @@ def test_the_names_of_points_stand_beside_them_and_never_on_each_other() -> None
     heights = sorted(row["named_at"] for layer in named for row in layer["data"]["values"])
     assert min(after - before for before, after in pairwise(heights)) > 0.04
     assert first["encoding"]["color"]["legend"] is None
+    for mean in (0.0, 1.0):  # eight points on each other at an end of the scale
+        same = [side(f"m{number}", 5.0, 1.0, 9.0) | {"mean": mean, "low": mean, "high": mean} for number in range(8)]
+        named = [layer for layer in panels(*same)[0]["layer"] if layer["mark"]["type"] == "text"]
+        heights = [row["named_at"] for layer in named for row in layer["data"]["values"]]
+        assert len(heights) == len(set(heights)) == 8
     panels(
         side("a", 5.0, 1.0, 9.0) | {"low": None, "high": None}, side("b", 6.0, 1.0, 9.0)
     )  # nothing says where it ends
