@@ -81,6 +81,8 @@ class ChatRequest(msgspec.Struct, frozen=True):
     """The sample's id in its dataset, where several rows have it; None: it is `sample_id`."""
     cluster: str | None = None
     """What the sample belongs to, by the column that the job names."""
+    sample_no: int | None = None
+    """Which of the samples that the run takes, from 1 in the order of the dataset."""
 
 
 Sent = Literal["never", "maybe", "answered"]

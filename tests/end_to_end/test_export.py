@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.etree.ElementTree import Element, fromstring
 
+import duckdb
 import pytest
 
 from tests.compared_runs import record
@@ -71,18 +72,33 @@ def test_rows_in_every_format_say_the_same(answered: Workbench, tmp_path: Path) 
     assert {row["sample_id"] for row in table if row["sample_id"].endswith('"x")')} == {"'" + FORMULA}
 
 
-def test_a_table_is_in_the_order_of_its_samples_with_their_own_columns(bench: Workbench) -> None:
-    rows = [{"input": f"What is {n} + 1?", "target": n + 1, "level": "easy", "answer": "mine"} for n in range(12)]
+def test_a_table_is_in_the_order_of_its_dataset_with_its_own_columns(bench: Workbench) -> None:
+    names = ["b", "a", "10", "9", "é", "c2", "c10", "_", "B", "z", "y", "1"]
+    rows = [
+        {"id": name, "input": f"What is {n} + 1?", "target": n + 1, "level": "easy", "answer": "mine"}
+        for n, name in enumerate(names)
+    ]
     bench.write("rows.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     judge = '[[scorers]]\nname = "judge"\nmodel = "Abacus Large [careful]"\n'
     bench.write("job.toml", job("sim/instant", dataset="rows.jsonl") + judge)
     bench("run", "job.toml", "--no-report")
     table = list(csv.DictReader(io.StringIO(bench("export", "--format", "csv").stdout)))
-    assert [row["sample_id"] for row in table] == [str(number) for number in range(1, 13)]
+    assert [row["sample_id"] for row in table] == names
     assert {(row["level"], row["metadata.answer"]) for row in table} == {("easy", "mine")}
     assert {row["extracted.judge"] for row in table} <= {"CORRECT", "INCORRECT"}
     assert all(row["reason.judge"].startswith("Abacus Large [careful] says ") for row in table)
     assert list(table[0])[:6] == ["sample_id", "epoch", "requested_model", "variant", "input", "target"]
+    bench.write("job.toml", job("sim/instant", "sim/extract", dataset="rows.jsonl"))
+    bench("run", "job.toml", "--no-report")  # one model's answers are reused, the other's are not
+    again = [json.loads(line) for line in bench("export", "--format", "jsonl").stdout.splitlines()]
+    assert [row["sample_id"] for row in again] == [name for name in names for _ in range(2)]
+
+
+def test_what_an_earlier_version_recorded_is_in_the_order_of_its_ids(answered: Workbench) -> None:
+    with duckdb.connect(str(answered.ledger.path)) as db:
+        db.execute("UPDATE run_items SET sample_no = NULL")
+    table = list(csv.DictReader(io.StringIO(answered("export", "--format", "csv").stdout)))
+    assert [row["sample_id"] for row in table[::2]] == ["s0", "s1", "s3", "s4", "s5", f"'{FORMULA}"], "by length, then by letter"
 
 
 def test_batch_lines_hold_the_responses_verbatim(answered: Workbench) -> None:

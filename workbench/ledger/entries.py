@@ -125,7 +125,7 @@ class Intent(Entry, frozen=True, tag="intent"):
 
     table = "requests"
     has_file = True
-    apart = frozenset({"body", "sample_id", "attempt", "variant", "own_id", "cluster"})
+    apart = frozenset({"body", "sample_id", "attempt", "variant", "own_id", "cluster", "sample_no"})
 
     run_id: str
     call_no: int
@@ -145,6 +145,7 @@ class Intent(Entry, frozen=True, tag="intent"):
     variant: str | None = None
     own_id: str | None = None
     cluster: str | None = None
+    sample_no: int | None = None
 
 
 class Reuse(Entry, frozen=True, tag="reuse"):
@@ -164,6 +165,7 @@ class Reuse(Entry, frozen=True, tag="reuse"):
     variant: str | None = None
     own_id: str | None = None
     cluster: str | None = None
+    sample_no: int | None = None
 
 
 class CallEntry(msgspec.Struct, frozen=True):
@@ -324,6 +326,7 @@ class SampleUnsent(Entry, frozen=True, tag="unsent"):
     epoch: int
     own_id: str | None = None
     cluster: str | None = None
+    sample_no: int | None = None
 
 
 class ReadingTaken(Entry, frozen=True, tag="reading"):

@@ -211,6 +211,7 @@ class Plan:
             variant=variant.name or None,
             own_id=spooled.sample_id if name != spooled.sample_id else None,
             cluster=spooled.cluster,
+            sample_no=self.sample_of(number) + 1,
         )
         return PlannedItem(request, body_key(body), tools_asked(content), spooled.sample)
 

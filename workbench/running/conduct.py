@@ -156,6 +156,7 @@ class RunExecution:
                     variant=item.request.variant,
                     own_id=item.request.own_id,
                     cluster=item.request.cluster,
+                    sample_no=item.request.sample_no,
                 )
             )
             if count % _ITEMS_A_FRAME == 0:
@@ -171,8 +172,8 @@ class RunExecution:
             request = item.request
             if self._plan.is_new_sample(number):
                 self._journal.append(SampleSeen(request.sample_key, item.sample))
-            identity = request.sample_id, request.sample_key, request.epoch, request.own_id, request.cluster
-            self._journal.append(SampleUnsent(self._started.run_id, *identity))
+            about = request.sample_id, request.sample_key, request.epoch, request.own_id, request.cluster, request.sample_no
+            self._journal.append(SampleUnsent(self._started.run_id, *about))
 
     def _acknowledge_to(self, progress: Progress) -> None:
         loop = asyncio.get_running_loop()

@@ -233,6 +233,7 @@ class Work:
                 variant=request.variant,
                 own_id=request.own_id,
                 cluster=request.cluster,
+                sample_no=request.sample_no,
             )
         )
 

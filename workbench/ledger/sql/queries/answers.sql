@@ -16,4 +16,4 @@ LEFT JOIN (
     FROM tool_calls GROUP BY run_id, call_no
 ) AS called ON called.run_id = item.answer_run_id AND called.call_no = item.answer_call_no
 WHERE $run_id IS NULL OR item.run_id = $run_id
-ORDER BY item.run_id, length(item.sample_id), item.sample_id, item.epoch, item.side;  -- 2 before 10
+ORDER BY item.run_id, item.sample_no, length(item.sample_id), item.sample_id, item.epoch, item.side;  -- 2 before 10

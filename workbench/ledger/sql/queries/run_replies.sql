@@ -5,4 +5,4 @@ SELECT item.request_key, item.sample_id, item.epoch, item.side, item.outcome, it
 FROM item_outcomes AS item
 LEFT JOIN responses AS response ON response.run_id = item.answer_run_id AND response.call_no = item.answer_call_no
 WHERE item.run_id = $run_id
-ORDER BY length(item.sample_id), item.sample_id, item.epoch, item.side;  -- 2 before 10
+ORDER BY item.sample_no, length(item.sample_id), item.sample_id, item.epoch, item.side;  -- 2 before 10

@@ -2,7 +2,8 @@
 -- sample_key: of the sample that it is scored by; recorded_key: of that which was asked (see `corrected_items`).
 -- side: the model, and its variant where the job has some: what is compared.
 -- sample_id: its name in the run; own_id: its id in the dataset, which several samples may have. cluster: what it belongs to, by
--- the column that the job names (NULL: it names none).
+-- the column that the job names (NULL: it names none). sample_no: which sample of the run it is, in the order of the dataset (NULL: of an
+-- earlier version).
 CREATE OR REPLACE VIEW item_outcomes AS
 SELECT
     item.run_id,
@@ -13,6 +14,7 @@ SELECT
     item.sample_id,
     coalesce(item.own_id, item.sample_id) AS own_id,
     item.cluster,
+    item.sample_no,
     item.sample_key,
     item.recorded_key,
     item.epoch,
