@@ -12,7 +12,7 @@ import httpx
 import msgspec
 import pytest
 
-from tests.contract.asking import Caller, platform_of
+from tests.contract.asking import NO_TLS, Caller, platform_of
 from workbench.local_platform.config import Account
 from workbench.local_platform.pane import INVITATION_S, SESSION_S, Tries
 from workbench.local_platform.server import ThreadedServer
@@ -26,7 +26,7 @@ class Desk:
 
     def __init__(self, server: ThreadedServer, path: Path) -> None:
         self.server, self.path = server, path
-        self.http = httpx.Client(base_url=server.base_url)
+        self.http = httpx.Client(base_url=server.base_url, verify=NO_TLS)
 
     @property
     def state(self) -> State:

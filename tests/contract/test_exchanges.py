@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.conftest import one_route
-from tests.contract.asking import ASKED
+from tests.contract.asking import ASKED, NO_TLS
 from workbench.client import outcome, wire
 from workbench.client.completion import Verdict
 from workbench.client.transport import Reply
@@ -26,7 +26,8 @@ def sent(server: ThreadedServer, exchange: dict[str, Any]) -> httpx.Response:
     headers = {"Authorization": f"Basic {server.key}" if key == "Basic" else f"Bearer {key}"} if key else {}
     headers["Content-Type"] = exchange.get("content_type", "application/json")
     content = exchange.get("raw") or (json.dumps(exchange["body"]) if "body" in exchange else None)
-    return httpx.request(exchange["method"], server.base_url + exchange["path"], headers=headers, content=content)
+    url = server.base_url + exchange["path"]
+    return httpx.request(exchange["method"], url, headers=headers, content=content, verify=NO_TLS)
 
 
 def fits(value: Any, shape: Any) -> bool:

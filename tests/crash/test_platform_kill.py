@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.conftest import Workbench
-from tests.contract.asking import ASKED, serve
+from tests.contract.asking import ASKED, NO_TLS, serve
 from workbench.local_platform.pane import INVITATION_S
 from workbench.local_platform.state import State, hashed
 
@@ -27,7 +27,7 @@ class Owner(threading.Thread):
 
     def __init__(self, base_url: str, path: Path) -> None:
         super().__init__(daemon=True)
-        self.http = httpx.Client(base_url=base_url, timeout=20)
+        self.http = httpx.Client(base_url=base_url, timeout=20, verify=NO_TLS)
         self.link = State(path).make_link("lab", "invitation", INVITATION_S)
         self.shown: list[str] = []
         """Keys that the page has shown and that were not replaced by another that was shown."""

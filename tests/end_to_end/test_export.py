@@ -98,7 +98,9 @@ def test_what_an_earlier_version_recorded_is_in_the_order_of_its_ids(answered: W
     with duckdb.connect(str(answered.ledger.path)) as db:
         db.execute("UPDATE run_items SET sample_no = NULL")
     table = list(csv.DictReader(io.StringIO(answered("export", "--format", "csv").stdout)))
-    assert [row["sample_id"] for row in table[::2]] == ["s0", "s1", "s3", "s4", "s5", f"'{FORMULA}"], "by length, then by letter"
+    assert [row["sample_id"] for row in table[::2]] == ["s0", "s1", "s3", "s4", "s5", f"'{FORMULA}"], (
+        "by length, then by letter"
+    )
 
 
 def test_batch_lines_hold_the_responses_verbatim(answered: Workbench) -> None:

@@ -98,8 +98,10 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
     single = options.single_file(given)
     where = options.where(given)
     ledger = ledger_to_read(where)
-    with reading(ledger) as reader:
-        named = _newest(reader, job) if job is not None else runs
+    named: Sequence[str] = runs
+    if job is not None:
+        with reading(ledger) as reader:
+            named = _newest(reader, job)
     wanted = ComparisonRequest(
         named, given["model"], given["baseline"], given["scorer"], given["cluster"], given["on_fallback"], given["by"],
         given["margin"],

@@ -20,7 +20,7 @@ from workbench.ledger.engine import READING_MEMORY_MIB, first_line, literal, mac
 from workbench.ledger.ingest import distribute, lacks_memory, memory_mib, stage
 from workbench.ledger.kinds import store_of
 from workbench.ledger.recovery import Unpacked, unpack
-from workbench.ledger.schema import VIEW_NAMES, insert_row, migrations, table_names, view_text
+from workbench.ledger.schema import VIEW_NAMES, insert_rows, migrations, table_names, view_text
 from workbench.ledger.store import Ledger
 
 _NEWEST_ITEMS = """
@@ -243,7 +243,7 @@ def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, conte
             db.execute("BEGIN")
             stage(db, lines, content, enough_mib)
             distribute(db, content.kinds)
-            insert_row(db, "ingested_journals", journal.name, content.records, clock.now(), content.kinds)
+            insert_rows(db, "ingested_journals", [(journal.name, content.records, clock.now(), content.kinds)])
             db.execute("COMMIT")
             return
         except (duckdb.Error, WorkbenchError) as error:

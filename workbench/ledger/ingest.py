@@ -19,7 +19,7 @@ from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, Transactions, fir
 from workbench.ledger.entries import KIND_NAMES, KINDS, Answer, Entry, journal_columns, kind_name, plain_insert
 from workbench.ledger.kinds import Store, Writer, store_of
 from workbench.ledger.recovery import Counts, Unpacked, read_frames, set_aside
-from workbench.ledger.schema import insert_row, sql
+from workbench.ledger.schema import insert_rows, sql
 from workbench.ledger.store import LOG, Ledger, LedgerBusyError, is_being_written
 from workbench.scratch import ScratchFolder
 
@@ -215,7 +215,7 @@ def _ingest_lines(journal: Path, tables: _Tables, known: Unpacked | None, factor
             in_all = msgspec.structs.replace(held, size_bytes=begun_bytes)
             stage(db, lines, held, memory_mib(in_all, INGEST_MEMORY_MIB) * factor)
             tables.take(held)
-        insert_row(db, "ingested_journals", journal.name, content.records, clock.now(), content.kinds)
+        insert_rows(db, "ingested_journals", [(journal.name, content.records, clock.now(), content.kinds)])
         db.execute("DROP TABLE IF EXISTS staged")
         tables.transactions.commit()
     return content

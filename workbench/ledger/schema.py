@@ -2,6 +2,8 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
@@ -59,32 +61,39 @@ def migrate(transactions: Transactions) -> None:
 def _migrate(transactions: Transactions) -> None:
     db = transactions.db
     applied = dict(_applied(db))
+    missing = []
     for version, name, text in migrations():
         digest = hashlib.sha256(text.encode()).hexdigest()
-        if version in applied:
-            if applied[version] != digest:
-                raise WorkbenchError(f"migration {name} is not the one this ledger was made with")
-            continue
-        transactions.begin()
-        db.execute(text)
-        if version in CORRECTING_SCHEMAS:
-            correct_stored(db)
-        insert_row(db, "schema_versions", version, name, digest, clock.now())
-        transactions.commit()
+        if version not in applied:
+            missing.append((version, name, text, digest))
+        elif applied[version] != digest:
+            raise WorkbenchError(f"migration {name} is not the one this ledger was made with")
     if unknown := set(applied) - {_VIEWS} - {version for version, _, _ in migrations()}:
         raise made_by_newer(max(unknown))
+    # DuckDB refuses to change a table's rows and then its columns in one transaction; an empty ledger has no rows to change
+    for together in [[one] for one in missing] if applied else [missing]:
+        transactions.begin()
+        for version, _, text, _ in together:
+            db.execute(text)
+            if applied and version in CORRECTING_SCHEMAS:
+                correct_stored(db)
+        insert_rows(
+            db, "schema_versions", [(version, name, digest, clock.now()) for version, name, _, digest in together]
+        )
+        transactions.commit()
     digest = hashlib.sha256("\n".join(view_texts()).encode()).hexdigest()
     if applied.get(_VIEWS) != digest:
         transactions.begin()
         create_views(db)
         db.execute(f"DELETE FROM schema_versions WHERE version = {_VIEWS}")  # noqa: S608 - a number of ours
-        insert_row(db, "schema_versions", _VIEWS, "views", digest, clock.now())
+        insert_rows(db, "schema_versions", [(_VIEWS, "views", digest, clock.now())])
         transactions.commit()
 
 
-def insert_row(db: duckdb.DuckDBPyConnection, table: str, *values: object) -> None:
-    """Append one row to a table of ours."""
-    db.execute(f"INSERT INTO {table} VALUES ({', '.join(map(literal, values))})")  # noqa: S608 - quoted
+def insert_rows(db: duckdb.DuckDBPyConnection, table: str, rows: Sequence[tuple[object, ...]]) -> None:
+    """Append rows to a table of ours."""
+    values = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
+    db.execute(f"INSERT INTO {table} VALUES {values}")  # noqa: S608 - quoted
 
 
 def create_views(db: duckdb.DuckDBPyConnection) -> None:
@@ -114,6 +123,7 @@ def made_by_newer(version: int) -> InputError:
     return InputError(Fault("--ledger", problem, "upgrade this one"))
 
 
+@cache
 def migrations() -> list[tuple[int, str, str]]:
     """Return the numbered migrations as (version, name, text), in order."""
     files: list[Traversable] = sorted(_SQL.joinpath("schema").iterdir(), key=lambda file: file.name)
@@ -125,6 +135,7 @@ def table_names() -> set[str]:
     return {name for _, _, text in migrations() for name in re.findall(r"CREATE TABLE (\w+)", text)}
 
 
+@cache
 def sql(*parts: str) -> str:
     """Return the text of one `.sql` file, by folder and name."""
     return _SQL.joinpath(*parts[:-1], f"{parts[-1]}.sql").read_text("utf-8")

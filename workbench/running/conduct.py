@@ -172,7 +172,14 @@ class RunExecution:
             request = item.request
             if self._plan.is_new_sample(number):
                 self._journal.append(SampleSeen(request.sample_key, item.sample))
-            about = request.sample_id, request.sample_key, request.epoch, request.own_id, request.cluster, request.sample_no
+            about = (
+                request.sample_id,
+                request.sample_key,
+                request.epoch,
+                request.own_id,
+                request.cluster,
+                request.sample_no,
+            )
             self._journal.append(SampleUnsent(self._started.run_id, *about))
 
     def _acknowledge_to(self, progress: Progress) -> None:

@@ -130,5 +130,5 @@ def test_every_table_is_filled(empty: duckdb.DuckDBPyConnection) -> None:
         "schema_versions",
         "ingested_journals",
         "corrected_outcomes",
-    }  # written by `insert_row`, for which a missing column is an error
+    }  # written by `insert_rows`, for which a missing column is an error
     assert tables == set(inserts()) | by_hand
