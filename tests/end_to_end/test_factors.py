@@ -60,6 +60,22 @@ def test_a_prompt_that_helps_every_model_is_the_first_sentence_though_no_combina
     assert rubric["says"] in list(frame["says"])
 
 
+def test_a_run_shows_its_grid_and_says_of_it_what_its_comparison_says(bench: Workbench) -> None:
+    record_grid(bench, grid(dict.fromkeys(MODELS, 0.14)))
+    compared, shown = bench.json("compare", "--no-report")["factors"], bench.json("show")["factors"]
+    assert shown == compared
+    there, here = bench("compare", "--no-report").stdout, bench("show").stdout
+    table = there.partition("by model and variant:\n")[2].partition("\n\n")[0]
+    assert table in here
+    assert compared["says"] in here
+    page = Page(bench.json("report", "last")["report"])
+    assert compared["says"] in page.text
+    assert page.text.partition('<table id="grid">')[2].partition("</table>")[0].count("<tr>") == 1 + len(MODELS) + 1
+    record(bench, "r2", {"Large": [1.0, 0.0], "Mini": [0.0, 0.0]}, scorers=["exact"])
+    assert bench.json("show", "r2")["factors"] is None
+    assert "by model and variant" not in bench("show", "r2").stdout
+
+
 def test_the_grid_has_every_combination_and_the_means_over_them(bench: Workbench) -> None:
     values = grid(dict.fromkeys(MODELS, 0.1))
     record_grid(bench, values)
@@ -123,6 +139,22 @@ def test_what_is_said_between_combinations_is_the_same_without_the_grid(bench: W
     assert [[one[key] for key in same] for one in there["differences"]] == [
         [one[key] for key in same] for one in flat["differences"]
     ]
+
+
+def test_a_model_of_which_nothing_is_known_leaves_the_effects_over_the_others(bench: Workbench) -> None:
+    values = grid(dict.fromkeys(MODELS, 0.14))
+    silent = [f"Tiny · {variant}" for variant in VARIANTS]
+    record_grid(bench, values | {side: [None] * SAMPLES for side in silent})
+    found = bench.json("compare", "--no-report")
+    rubric = next(one for one in found["factors"]["effects"] if one["level"] == "rubric")
+    assert rubric["over"] == ["Large", "Medium", "Mini"]
+    assert rubric["unknown_samples"] == 0
+    assert found["factors"]["says"].startswith("Over 3 of 4 models, “rubric”")
+    assert any(f"nothing is known of: {silent[0]}, {silent[1]} and {silent[2]}." in note for note in found["notes"])
+    assert (
+        f"Not ranked: {silent[0]}, {silent[1]} and {silent[2]} (each: 0 of {SAMPLES} answers have a result"
+        in bench("show").stdout
+    )
 
 
 @pytest.mark.slow

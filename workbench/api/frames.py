@@ -18,7 +18,6 @@ from workbench.api.session import Target, ledger_to_read
 from workbench.errors import Fault, InputError
 from workbench.evaluation.agreements import figure_rows, run_agreement
 from workbench.evaluation.comparison import (
-    Comparison,
     ComparisonRequest,
     compare_sides,
     difference_row,
@@ -227,8 +226,7 @@ class Frames:
         """
         import pandas
 
-        found, factors = self._factors(run, baseline, scorer)
-        return pandas.DataFrame(grid_rows(factors, found.min_answered))
+        return pandas.DataFrame(grid_rows(self._factors(run, baseline, scorer)))
 
     def effects(
         self, run: str | None = None, *, baseline: str | None = None, scorer: str | None = None
@@ -246,12 +244,12 @@ class Frames:
         """
         import pandas
 
-        found, factors = self._factors(run, baseline, scorer)
-        rows = zip(effect_rows(factors, found.scorer), effect_lines(found), strict=True)
+        factors = self._factors(run, baseline, scorer)
+        rows = zip(effect_rows(factors), effect_lines(factors), strict=True)
         return pandas.DataFrame([row | {"says": says} for row, says in rows])
 
-    def _factors(self, run: str | None, baseline: str | None, scorer: str | None) -> tuple[Comparison, Factors]:
-        """Return a run's comparison with its grid."""
+    def _factors(self, run: str | None, baseline: str | None, scorer: str | None) -> Factors:
+        """Return the grid of a run."""
         wanted = ComparisonRequest([run] if run else [], baseline=baseline, scorer=scorer)
         with reading(self._ledger) as reader:
             found = compare_sides(
@@ -260,7 +258,7 @@ class Frames:
         if found.factors is None:
             hint = "a job with several [[variants]] and models has one"
             raise InputError(Fault("", f"run {found.runs[0].run_id} has no grid of models and variants", hint))
-        return found, found.factors
+        return found.factors
 
     def readings(self) -> "pandas.DataFrame":
         """Return one row per reading of the allowance (`workbench allowance reading`); shares are from 0 to 1 of the total."""

@@ -11,6 +11,7 @@ from workbench.allowance.weights import weighing_of
 from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
 from workbench.cli.output import echo, echo_sentences, print_json, print_table, say
+from workbench.cli.run_screen import print_grid
 from workbench.display.columns import column, columns
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.choices import CheapestChoice, choice_of
@@ -23,7 +24,7 @@ from workbench.evaluation.comparison import (
     load_input,
     slice_rows,
 )
-from workbench.evaluation.factors import Factors, effect_rows, grid_rows
+from workbench.evaluation.factors import Factors
 from workbench.evaluation.references import ReferencePoint, floor_of, reference_objects
 from workbench.evaluation.sides import Difference, ModelResult
 from workbench.evaluation.slices import Slice, SliceScore
@@ -32,7 +33,6 @@ from workbench.ledger.queries import Reader, reading
 from workbench.report.build import Draft
 from workbench.report.compare_page import compare_page
 from workbench.report.ledger_pages import PAGES
-from workbench.stats.intervals import Interval
 from workbench.wording.changes import alarm_objects
 from workbench.wording.choices import choice_text, cost_text
 from workbench.wording.comparisons import (
@@ -47,10 +47,10 @@ from workbench.wording.comparisons import (
     verdict_text,
     warnings,
 )
-from workbench.wording.factors import cell_text, effect_lines, effect_row, factors_text
+from workbench.wording.factors import effect_row, factors_object, factors_text
 from workbench.wording.references import exceeded_text, floor_text, reference_name
 from workbench.wording.rubrics import first_samples_text, judged_twice_text, verdict_row
-from workbench.wording.scores import interval_text, mean_text, per_right_text, signed
+from workbench.wording.scores import interval_text, mean_text, per_right_text, signed, with_bounds
 
 _MOST_LINES = 2  # more differences are a table's
 _VERDICTS = columns("sample_id", "model", "epoch", "verdict_here", "verdict_there")
@@ -125,7 +125,7 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
 
 def _print_found(found: Comparison, *, is_sliced: bool) -> None:
     """Print what a comparison shows: in sentences, then in tables."""
-    for sentence in filter(None, (floor_text(floor_of(found.references)), factors_text(found))):
+    for sentence in filter(None, (floor_text(floor_of(found.references)), factors_text(found.factors))):
         echo_sentences(sentence)
     for difference in largest_first(found.changed) if len(found.changed) <= _MOST_LINES else ():
         echo(headline(difference, found) + "\n")
@@ -136,7 +136,7 @@ def _print_found(found: Comparison, *, is_sliced: bool) -> None:
     if (choice := choice_of(found)) and (choice.alternatives or found.margin is not None):
         echo_sentences(choice_text(choice, found))
     if found.factors is not None:
-        _print_grid(found, found.factors)
+        _print_factors(found.factors)
     if is_sliced:
         _print_slices(found)
     for warning in (*differs_text(found), *warnings(found, said=True)):
@@ -175,7 +175,7 @@ def as_objects(found: Comparison) -> dict[str, Any]:
     return plain | {
         "references": reference_objects(found.references),
         "choice": None if (choice := choice_of(found)) is None else _choice_object(choice, found),
-        "factors": None if found.factors is None else _factors_object(found, found.factors),
+        "factors": factors_object(found.factors),
         "notes": warnings(found),
         "slices": slice_rows(found),
         "open_alarms": alarm_objects(found.open_alarms),
@@ -191,20 +191,6 @@ def _choice_object(choice: CheapestChoice, found: Comparison) -> dict[str, Any]:
         "loses_at_most": choice.loses,
         "costs": choice.costs,
         "costs_are": cost_text(choice, found),
-    }
-
-
-def _factors_object(found: Comparison, factors: Factors) -> dict[str, Any]:
-    """Return a grid as plain values."""
-    return {
-        "says": factors_text(found),
-        "models": factors.models,
-        "variants": factors.variants,
-        "grid": grid_rows(factors, found.min_answered),
-        "effects": [
-            row | {"says": text}
-            for row, text in zip(effect_rows(factors, found.scorer), effect_lines(found), strict=True)
-        ],
     }
 
 
@@ -254,30 +240,13 @@ def _print_sides(found: Comparison) -> None:
         echo(line)
 
 
-def _print_grid(found: Comparison, factors: Factors) -> None:
-    """Print a line for each model, with a column for each variant, and the means over them."""
-    rows = [
-        {"model": model, "mean": "–" if mean is None else _with_bounds(mean)}
-        | {
-            f"variant {n}": cell_text(factors.cells.get((model, variant)), (model, variant), found)
-            for n, variant in enumerate(factors.variants)
-        }
-        for model, mean in zip(factors.models, factors.means["model"], strict=True)
-    ]
-    over = {
-        f"variant {n}": "–" if mean is None else _with_bounds(mean) for n, mean in enumerate(factors.means["variant"])
-    }
-    shown = columns(
-        "model", *(column(f"variant {n}", variant, "text") for n, variant in enumerate(factors.variants)),
-        column("mean", "all variants", "text"),
-    )  # fmt: skip
-    echo(f"\n{found.scorer} of asked (95 %), by model and variant:")
-    print_table([*rows, {"model": "all models", "mean": ""} | over], shown, whole=("model",))
-    effects = [effect_row(one, factors, are_shares=found.are_shares) for one in factors.effects]
-    if effects:
+def _print_factors(found: Factors) -> None:
+    """Print the grid, and every main effect beside the baseline."""
+    print_grid(found)
+    if found.effects:
         echo()
         print_table(
-            effects,
+            [effect_row(one, found) for one in found.effects],
             columns("main_effect", "over", "difference", "verdict"),
             whole=("main_effect", "verdict"),
             spare=("over",),
@@ -320,7 +289,7 @@ def _of_scored(part: Slice, side: ModelResult) -> str:
 
 
 def _row(side: ModelResult, difference: Difference | None, found: Comparison) -> dict[str, Any]:
-    score = "–" if side.interval is None else _with_bounds(side.interval)
+    score = with_bounds(side.interval)
     pair = difference.found if difference is not None else None
     shown = "" if difference is None else verdict_text(difference, found)
     return {
@@ -344,16 +313,9 @@ def _reference_row(point: ReferencePoint) -> dict[str, Any]:
     """Return what scores without a model as a line of the same table."""
     return {
         "side": reference_name(point),
-        "of_asked": "–" if point.interval is None else _with_bounds(point.interval),
+        "of_asked": with_bounds(point.interval),
         "verdict": exceeded_text(point),
     }
-
-
-def _with_bounds(interval: Interval) -> str:
-    score = mean_text(interval)
-    if interval.low is None or interval.high is None:
-        return score
-    return f"{score} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def _difference(side: ModelResult, difference: Difference | None, found: Comparison) -> str:

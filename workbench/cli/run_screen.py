@@ -10,15 +10,17 @@ from workbench.display.columns import column, columns
 from workbench.display.text import plural
 from workbench.evaluation.agreements import RunAgreement
 from workbench.evaluation.attention import fallbacks, suspected
+from workbench.evaluation.factors import Factors
 from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.sides import Coverage, least_answered
 from workbench.ledger.run_rows import RunScore
 from workbench.wording.agreements import CLASSES, agreement_table
 from workbench.wording.comparisons import not_ranked_words
 from workbench.wording.differences import corrected_text
+from workbench.wording.factors import cell_text, factors_text
 from workbench.wording.references import reference_name
 from workbench.wording.runs import broken_text, failures_text, run_verdict, unknown_end_text
-from workbench.wording.scores import mean_text
+from workbench.wording.scores import mean_text, with_bounds
 
 _MOST_SHOWN = 5
 _WHERE_MISSING = ("mean", "samples", "not_right", "unknown")
@@ -32,9 +34,31 @@ def print_findings(found: RunFigures) -> None:
     echo()
     if verdict := run_verdict(found):
         echo_sentences(verdict)
+    if grid := found.standing.factors:
+        echo_sentences(factors_text(grid))
+        print_grid(grid)
     if found.scores:
         echo()
         _print_scores(found)
+
+
+def print_grid(found: Factors) -> None:
+    """Print a line for each model, with a column for each variant, and the means over them."""
+    rows = [
+        {"model": model, "mean": with_bounds(mean)}
+        | {
+            f"variant {n}": cell_text(found.cells.get((model, variant)), (model, variant), found)
+            for n, variant in enumerate(found.variants)
+        }
+        for model, mean in zip(found.models, found.means["model"], strict=True)
+    ]
+    over = {f"variant {n}": with_bounds(mean) for n, mean in enumerate(found.means["variant"])}
+    shown = columns(
+        "model", *(column(f"variant {n}", variant, "text") for n, variant in enumerate(found.variants)),
+        column("mean", "all variants", "text"),
+    )  # fmt: skip
+    echo(f"\n{found.scorer} of asked (95 %), by model and variant:")
+    print_table([*rows, {"model": "all models", "mean": ""} | over], shown, whole=("model",))
 
 
 def print_agreement(found: RunAgreement, *, by_class: bool = False) -> None:

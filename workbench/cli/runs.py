@@ -32,6 +32,7 @@ from workbench.ledger.run_rows import RunGate, SuspectSample
 from workbench.running.machines import machines_of
 from workbench.wording.agreements import NO_AGREEMENT
 from workbench.wording.changes import alarm_objects, open_lines
+from workbench.wording.factors import factors_object
 from workbench.wording.gates import recorded_text
 from workbench.wording.runs import because_text, requests_text, resume_text, to_judge_text
 from workbench.wording.scores import range_text
@@ -187,6 +188,7 @@ def show(run: str | None, calls: bool, suspects: bool, agreement: bool, as_json:
             summary.as_object()
             | {"status": status, "scores": score_objects(figures), "gates": [_gate(one) for one in gates]}
             | {"references": reference_objects(figures.standing.references)}
+            | {"factors": factors_object(figures.standing.factors)}
             | {"agreement": msgspec.to_builtins(figures.agreement)}
             | {"corrected_targets": msgspec.to_builtins(figures.corrected)}
             | {"broken_scorers": msgspec.to_builtins(figures.broken), "open_alarms": alarm_objects(standing)}

@@ -303,7 +303,9 @@ def _factors(material: ComparisonInput, baseline: str) -> Factors | None:
     """Return the grid of a single run beside one of its combinations."""
     if len(material.runs) > 1:
         return None
-    given = GridInput(material.runs[0], material.sides, material.samples, material.are_shares, material.min_answered)
+    given = GridInput(
+        material.runs[0], material.scorer, material.sides, material.samples, material.are_shares, material.min_answered
+    )
     return factors_of(given, next(side for side in material.sides if side.model == baseline))
 
 

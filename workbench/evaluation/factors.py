@@ -65,6 +65,11 @@ class ModelEffect(msgspec.Struct, frozen=True):
 class Factors(msgspec.Struct, frozen=True):
     """A grid of models and variants."""
 
+    scorer: str
+    are_shares: bool
+    """Whether all scores are from 0 to 1."""
+    min_answered: float
+    """The share of its answers that must be known of a combination that is ranked."""
     models: list[str]
     variants: list[str]
     cells: dict[_Cell, ModelResult]
@@ -79,6 +84,10 @@ class Factors(msgspec.Struct, frozen=True):
     """Adjusted likewise, in a family of their own."""
     model_effects: list[ModelEffect]
     """Of the variants with a shown interaction."""
+
+    def is_ranked(self, side: ModelResult) -> bool:
+        """Return whether enough is known of a combination to rank it."""
+        return side.coverage.is_enough(self.min_answered)
 
     @property
     def most_effects(self) -> int:
@@ -104,6 +113,7 @@ class GridInput(NamedTuple):
     """What a grid is made of."""
 
     run: Provenance
+    scorer: str
     sides: Sequence[ModelResult]
     samples: Samples
     are_shares: bool
@@ -130,7 +140,10 @@ def factors_of(given: GridInput, baseline: ModelResult) -> Factors | None:
     grid = _Grid(given, models, variants, cells)
     effects = grid.effects(baseline.requested_model, baseline.variant)
     interactions = grid.interactions(baseline.requested_model, baseline.variant)
-    found = Factors(models, variants, cells, grid.best(), grid.means(), effects, interactions, [])
+    found = Factors(
+        given.scorer, given.are_shares, given.min_answered, models, variants, cells, grid.best(), grid.means(),
+        effects, interactions, [],
+    )  # fmt: skip
     differ = [variant for variant in variants if found.shown_interactions(variant)]
     if not differ:  # to adjust for every pair of combinations takes as long as the whole comparison
         return found
@@ -235,13 +248,17 @@ class _Grid:
         return (other, name) if factor == "variant" else (name, other)
 
     def _over(self, factor: Factor, name: str, beside: str) -> list[str]:
-        """Return the levels of the other factor that both of two levels were asked with."""
+        """Return the levels of the other factor that both of two levels were asked with, and of which anything is known."""
         others = self._models if factor == "variant" else self._variants
         return [
             other
             for other in others
-            if all(self._cell(factor, level, other) in self._cells for level in (name, beside))
+            if all(self._is_known(self._cell(factor, level, other)) for level in (name, beside))
         ]
+
+    def _is_known(self, cell: _Cell) -> bool:
+        """Return whether a combination says anything: one that says nothing would leave every effect over it open."""
+        return cell in self._cells and self._cells[cell].interval is not None
 
     def _mean(self, cells: Sequence[_Cell]) -> list[SideSample]:
         return _averaged([list(self._rows[cell].values()) for cell in cells])
@@ -320,11 +337,11 @@ def _combined(rows: Sequence[SideSample], value: float | None, low: float | None
     )  # fmt: skip
 
 
-def effect_rows(found: Factors, scorer: str) -> list[dict[str, Any]]:
+def effect_rows(found: Factors) -> list[dict[str, Any]]:
     """Return main effects and interactions as flat rows."""
     main = [
         {"effect": one.of, "level": one.name, "baseline": one.baseline, "model": None, "over": one.over}
-        | _test_row(one.difference, scorer)
+        | _test_row(one.difference, found.scorer)
         for one in found.effects
     ]
     return main + [
@@ -335,15 +352,15 @@ def effect_rows(found: Factors, scorer: str) -> list[dict[str, Any]]:
             "model": one.model,
             "over": one.others,
         }
-        | _test_row(one.difference, scorer)
+        | _test_row(one.difference, found.scorer)
         for one in found.interactions
     ]
 
 
-def grid_rows(found: Factors, min_answered: float) -> list[dict[str, Any]]:
+def grid_rows(found: Factors) -> list[dict[str, Any]]:
     """Return every combination as a flat row, and the means over all models or variants, which have no variant or no model."""
     rows = [
-        {"model": model, "variant": variant, **_interval_row(side.interval), "is_ranked": side.coverage.is_enough(min_answered),
+        {"model": model, "variant": variant, **_interval_row(side.interval), "is_ranked": found.is_ranked(side),
          "is_best": (model, variant) in found.best}
         for (model, variant), side in found.cells.items()
     ]  # fmt: skip

@@ -4,6 +4,7 @@ import itertools
 
 import msgspec
 
+from workbench.evaluation.factors import Factors, GridInput, factors_of
 from workbench.evaluation.references import ReferencePoint, floor_of, references_of
 from workbench.evaluation.sides import Difference, ModelResult, differences, least_answered, sides_of
 from workbench.ledger.queries import Reader
@@ -29,6 +30,8 @@ class Ranking(msgspec.Struct, frozen=True):
     """Every other model of which something is known beside the first leading one, the nearest first, adjusted for all pairs of
     the run."""
 
+    factors: Factors | None = None
+    """The models and variants as a grid, where it has several of each; beside the first combination with scores."""
     references: list[ReferencePoint] = []
     """What scores without a model, by every scorer; tested beside the models by this one."""
 
@@ -72,7 +75,8 @@ def standing(reader: Reader, run: Provenance) -> Ranking:
         if best is not None and (side is first or (best.is_whole and _ends(means[side.model]) == _ends(best)))
     )
     unknown = [side for side in there.sides if side.interval is None]
-    return Ranking(scorer, [*ordered, *unknown], there.are_shares, least, leading, means, beside, references)
+    grid = factors_of(GridInput(run, scorer, there.sides, there.samples, there.are_shares, least), known[0])
+    return Ranking(scorer, [*ordered, *unknown], there.are_shares, least, leading, means, beside, grid, references)
 
 
 def _ends(found: Interval) -> tuple[float, float]:

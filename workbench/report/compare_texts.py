@@ -28,7 +28,7 @@ def texts_by_place(found: Comparison) -> dict[str, str]:
     beyond = len(shown) - MOST_LINES
     choice = choice_of(found)
     texts["choice"] = "" if choice is None else choice_text(choice, found)
-    texts["factors"] = factors_text(found)
+    texts["factors"] = factors_text(found.factors)
     texts |= _of_effects(found)
     texts["more"] = f"{people.plural(beyond, 'more difference')} in the table below." if beyond > 0 else ""
     beside = {(one.side.run_id, one.side.model): one for one in found.differences}
@@ -48,7 +48,7 @@ def _of_effects(found: Comparison) -> dict[str, str]:
     """Return the lines of the main effects; where a baseline has fewer, the last ones are empty."""
     if found.factors is None:
         return {}
-    rows = [effect_row(one, found.factors, are_shares=found.are_shares) for one in found.factors.effects]
+    rows = [effect_row(one, found.factors) for one in found.factors.effects]
     empty = dict.fromkeys(("main_effect", "over", "difference", "verdict"), "")
     rows += [empty] * (found.factors.most_effects - len(rows))
     return {f"effect{place}.{name}": text for place, row in enumerate(rows) for name, text in row.items()}

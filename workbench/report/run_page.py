@@ -24,6 +24,7 @@ from workbench.report.run_data import model_data, model_files
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result, job_page_name
 from workbench.wording.agreements import CLASSES, agreement_table
+from workbench.wording.factors import cell_mark, factors_text
 from workbench.wording.references import exceeded_text, reference_name
 from workbench.wording.runs import (
     behind_text,
@@ -164,6 +165,8 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "refused": sum(row.refused for row in by_model),
         "standing": figures.standing,
         "mean_text": mean_text,
+        "cell_mark": cell_mark,
+        "factors_text": factors_text,
         "score_note": SCORE_NOTE,
         "references": [one for one in figures.standing.references if one.scorer == figures.standing.scorer],
         "reference_name": reference_name,

@@ -272,12 +272,13 @@ def _grid_notes(comparison: Comparison) -> Iterator[str]:
             f"Main effects: of {plural(asked, 'sample')} up to {unknown} have an unknown score in one of the combinations: "
             "an effect is shown only where it is shown at both ends of what they could be."
         )
-    missing = [
-        (model, variant) for model in found.models for variant in found.variants if (model, variant) not in found.cells
-    ]
-    if missing:
-        named = words([f"{model} · {variant}" for model, variant in missing])
-        yield f"Main effects are over the models and variants that both sides have; not compared: {named}."
+    cells = [(model, variant) for model in found.models for variant in found.variants]
+    missing = [cell for cell in cells if cell not in found.cells]
+    silent = [cell for cell, side in found.cells.items() if side.interval is None]
+    left_out = ((missing, "not compared"), (silent, "nothing is known of"))
+    if missing or silent:
+        named = "; ".join(f"{why}: {words([' · '.join(cell) for cell in those])}" for those, why in left_out if those)
+        yield f"Main effects are over the models and variants that both sides have; {named}."
 
 
 def _in(lost: Lost, comparison: Comparison) -> str:

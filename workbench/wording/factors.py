@@ -1,44 +1,41 @@
 """A grid of models and variants in words: main effects, and where the effect of a variant differs between models."""
 
+from typing import Any
+
 from workbench.display.text import plural, words
-from workbench.evaluation.comparison import Comparison
-from workbench.evaluation.factors import Effect, Factor, Factors, Interaction
+from workbench.evaluation.factors import Effect, Factor, Factors, Interaction, effect_rows, grid_rows
 from workbench.evaluation.sides import ModelResult
 from workbench.wording.comparisons import shown_text
-from workbench.wording.scores import bounds_text, mean_text, signed, size, unit
+from workbench.wording.scores import bounds_text, signed, size, unit, with_bounds
 
 _SHOWN = ("better", "worse")
 _FACTORS: tuple[Factor, ...] = ("variant", "model")
 
 
-def factors_text(comparison: Comparison) -> str:
+def factors_text(found: Factors | None) -> str:
     """Return what a variant does over all models and a model over all variants, the strongest first; empty without a grid.
 
     Of each factor it is the effect that is shown most clearly; where none is, what could have been shown.
     """
-    found = comparison.factors
     if found is None:
         return ""
-    shares = comparison.are_shares
     strongest = sorted((min(found.of(factor), key=_strength) for factor in _FACTORS if found.of(factor)), key=_strength)
     says, stated = [], set[str]()
     for best in strongest:
         one = _stated(best, found)
-        says.append(
-            _none_shown(best, found, are_shares=shares) if one is None else effect_text(one, found, are_shares=shares)
-        )
+        says.append(_none_shown(best, found) if one is None else effect_text(one, found))
         if one is not None and one.of == "variant":
             stated.add(one.name)
             says += [_by_model(one.name, found)] if found.shown_interactions(one.name) else []
     for variant in found.variants:
-        if variant not in stated and (differs := _differs(variant, found, are_shares=shares)):
+        if variant not in stated and (differs := _differs(variant, found)):
             says.append(f"The effect of “{variant}” differs between models: {differs}. {_by_model(variant, found)}")
     return " ".join(says)
 
 
-def effect_text(effect: Effect, found: Factors, *, are_shares: bool) -> str:
+def effect_text(effect: Effect, found: Factors) -> str:
     """Return a main effect: `Over all 4 models, “rubric” is better than “plain”: +6.8 points [+4.1, +9.5]; p < .001.`"""
-    one = effect.difference
+    one, are_shares = effect.difference, found.are_shares
     name, base = _quoted(effect.name, effect.of), _quoted(effect.baseline, effect.of)
     if one.found is None:
         return f"Over {_over(effect, found)}, {name} and {base} share no sample of which all scores are known."
@@ -46,25 +43,22 @@ def effect_text(effect: Effect, found: Factors, *, are_shares: bool) -> str:
     bounds = "" if one.low is None else f" {bounds_text(one.low, one.high, are_shares=are_shares)}"
     shown = shown_text(one, are_shares=are_shares)
     test = "" if one.adjusted_p is None else f"; {p_text(one.adjusted_p)}"
-    differs = _differs(effect.name, found, are_shares=are_shares) if effect.of == "variant" else ""
+    differs = _differs(effect.name, found) if effect.of == "variant" else ""
     end = f"; its effect differs between models: {differs}." if differs else "."
     if shown == one.verdict:
         return f"Over {_over(effect, found)}, {name} is {shown} than {base}: {value}{bounds}{test}{end}"
     return f"Over {_over(effect, found)}, {name} − {base} = {value}{bounds}: {shown}{test}{end}"
 
 
-def effect_lines(comparison: Comparison) -> list[str]:
+def effect_lines(found: Factors) -> list[str]:
     """Return every main effect and interaction in a line, in the order of `effect_rows`."""
-    found, shares = comparison.factors, comparison.are_shares
-    if found is None:
-        return []
-    main = [effect_text(one, found, are_shares=shares) for one in found.effects]
-    return main + [interaction_text(one, are_shares=shares) for one in found.interactions]
+    main = [effect_text(one, found) for one in found.effects]
+    return main + [interaction_text(one, are_shares=found.are_shares) for one in found.interactions]
 
 
-def effect_row(effect: Effect, found: Factors, *, are_shares: bool) -> dict[str, str]:
+def effect_row(effect: Effect, found: Factors) -> dict[str, str]:
     """Return a main effect as texts for a line of a table."""
-    one = effect.difference
+    one, are_shares = effect.difference, found.are_shares
     value = "–" if one.found is None else signed(one.found.difference, are_shares=are_shares)
     bounds = "" if one.low is None else f" {bounds_text(one.low, one.high, are_shares=are_shares)}"
     return {
@@ -73,6 +67,19 @@ def effect_row(effect: Effect, found: Factors, *, are_shares: bool) -> dict[str,
         "difference": value + bounds,
         "verdict": shown_text(one, are_shares=are_shares)
         + ("" if one.adjusted_p is None else f"; {p_text(one.adjusted_p)}"),
+    }
+
+
+def factors_object(found: Factors | None) -> dict[str, Any] | None:
+    """Return a grid as plain values, with its sentences."""
+    if found is None:
+        return None
+    return {
+        "says": factors_text(found),
+        "models": found.models,
+        "variants": found.variants,
+        "grid": grid_rows(found),
+        "effects": [row | {"says": text} for row, text in zip(effect_rows(found), effect_lines(found), strict=True)],
     }
 
 
@@ -97,21 +104,20 @@ def interaction_text(one: Interaction, *, are_shares: bool) -> str:
     return f"{place}: {value} {bounds}: {says}{p_value}."
 
 
-def cell_text(side: ModelResult | None, cell: tuple[str, str], comparison: Comparison) -> str:
+def cell_text(side: ModelResult | None, cell: tuple[str, str], found: Factors) -> str:
     """Return a combination as a grid has it: `0.844 [0.720, 0.930] best`."""
     if side is None:
         return "not compared"
     if side.interval is None:
         return "not scored"
-    bounds = "" if side.interval.low is None else f" [{side.interval.low:.3f}, {side.interval.high:.3f}]"
-    return " ".join(filter(None, (mean_text(side.interval) + bounds, cell_mark(side, cell, comparison))))
+    return " ".join(filter(None, (with_bounds(side.interval), cell_mark(side, cell, found))))
 
 
-def cell_mark(side: ModelResult, cell: tuple[str, str], comparison: Comparison) -> str:
+def cell_mark(side: ModelResult, cell: tuple[str, str], found: Factors) -> str:
     """Return what is said beside a mean: that it is the best, or that the combination is not ranked."""
-    if not comparison.is_ranked(side):
+    if not found.is_ranked(side):
         return "not ranked"
-    return "best" if comparison.factors is not None and cell in comparison.factors.best else ""
+    return "best" if cell in found.best else ""
 
 
 def _strength(effect: Effect) -> tuple[bool, float, float]:
@@ -128,11 +134,13 @@ def _stated(strongest: Effect, found: Factors) -> Effect | None:
     return next((one for one in every if one.difference.verdict == "open"), None)
 
 
-def _none_shown(strongest: Effect, found: Factors, *, are_shares: bool) -> str:
+def _none_shown(strongest: Effect, found: Factors) -> str:
     """Return that none of several effects of a factor is shown, and what could have been."""
     every = found.of(strongest.of)
     reaches = [one.difference.detectable for one in every if one.difference.detectable is not None]
-    could = f" (could have shown ±{size(max(reaches), are_shares=are_shares)})" if len(reaches) == len(every) else ""
+    could = (
+        f" (could have shown ±{size(max(reaches), are_shares=found.are_shares)})" if len(reaches) == len(every) else ""
+    )
     base = _quoted(strongest.baseline, strongest.of)
     return f"Over {_over(strongest, found)}, no {strongest.of} is shown to differ from {base}{could}."
 
@@ -150,9 +158,9 @@ def _quoted(name: str, factor: Factor) -> str:
     return f"“{name}”" if factor == "variant" else name
 
 
-def _differs(variant: str, found: Factors, *, are_shares: bool) -> str:
+def _differs(variant: str, found: Factors) -> str:
     """Return on which models a test shows that a variant does something else than on the others; empty where on none."""
-    return words([_apart(one, are_shares=are_shares) for one in found.shown_interactions(variant)])
+    return words([_apart(one, are_shares=found.are_shares) for one in found.shown_interactions(variant)])
 
 
 def _apart(one: Interaction, *, are_shares: bool) -> str:

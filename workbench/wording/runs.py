@@ -91,7 +91,10 @@ def _unranked(found: Ranking) -> str:
     sides = [side for side in found.unranked if side.coverage.wanted]
     if not sides:
         return ""
-    named = [f"{side.model} ({not_ranked_words(side.coverage, found.min_answered)})" for side in sides[:_NAMED]]
+    by_reason: dict[str, list[str]] = {}
+    for side in sides[:_NAMED]:
+        by_reason.setdefault(not_ranked_words(side.coverage, found.min_answered), []).append(side.model)
+    named = [f"{words(models)} ({'each: ' if len(models) > 1 else ''}{why})" for why, models in by_reason.items()]
     more = [f"{len(sides) - _NAMED} more"] if len(sides) > _NAMED else []
     return f"Not ranked: {'; '.join([*named, *more])}."
 
@@ -190,7 +193,8 @@ def coverage(figures: RunFigures) -> str:
     if without.total() < 2:  # one is told with its numbers
         return ""
     kinds = ", ".join(f"{number} {why}" for why, number in without.most_common())
-    return f"{without.total()} of {plural(len(figures.items), 'model')} gave no answer of use: {kinds}."
+    what = "combination" if figures.provenance.variants else "model"
+    return f"{without.total()} of {plural(len(figures.items), what)} gave no answer of use: {kinds}."
 
 
 def _mostly(figures: RunFigures, row: RunItems) -> str:

@@ -64,6 +64,13 @@ def range_text(mean: float, at_worst: float | None, at_best: float | None) -> st
     return f"{mean:.3f}" if at_worst == at_best else f"{at_worst:.3f} to {at_best:.3f}"
 
 
+def with_bounds(found: Interval | None) -> str:
+    """Return a mean with its 95 % interval: `0.844 [0.720, 0.930]`."""
+    if found is None:
+        return "–"
+    return mean_text(found) + ("" if found.low is None else f" [{found.low:.3f}, {found.high:.3f}]")
+
+
 def score_text(side: ModelResult) -> str:
     """Return a side's mean with its interval: `0.844 [0.72, 0.93]`."""
     if side.interval is None:

@@ -173,7 +173,7 @@ def test_a_model_scored_on_few_samples_does_not_decide_what_the_others_share(led
         ),
         (
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}, "o": {"a": 1.0}, "p": {"a": 1.0}},
-            "Not ranked: m (1 of 2 answers have a result, and 80 % must); o (1 of 2",
+            "Not ranked: m, o and p (each: 1 of 2 answers have a result, and 80 % must).",
         ),
         (
             {"m": {"a": 1.0, "b": 1.0, "c": 0.0, "d": 0.0}, "o": {"a": 1.0, "b": 1.0}},
@@ -181,7 +181,7 @@ def test_a_model_scored_on_few_samples_does_not_decide_what_the_others_share(led
         ),
         (
             {"m": {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0}, "n": {"a": 1.0, "b": 1.0}, "o": {"c": 1.0, "d": 0.0}},
-            "m scores 0.750 [0.19, 0.99] by “exact” on 4 samples. Not ranked: n (2 of 4",
+            "m scores 0.750 [0.19, 0.99] by “exact” on 4 samples. Not ranked: n and o (each: 2 of 4",
         ),
         (
             {"m": ALL_RIGHT | {"a": 0.0}, "n": {k: v for k, v in ALL_RIGHT.items() if k != "a"}},
