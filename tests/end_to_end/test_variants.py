@@ -66,6 +66,21 @@ def test_every_variant_is_scored_compared_and_paged_like_a_model(varied: Workben
     varied("ledger", "check")
 
 
+def test_what_differs_by_variant_or_by_model_is_said_once_for_each(varied: Workbench) -> None:
+    two = 'models = [{ id = "sim/instant", seed = 7 }, "sim/extract"]'
+    text = job("sim/instant").replace('models = ["sim/instant"]', two)
+    varied.write("job.toml", text + VARIANTS.replace("{{ input }}", "{{ input }}\\nA number."))
+    varied("run", "job.toml", "--no-report")
+    notes = varied.json("compare", "--no-report")["notes"]
+    differing = [note for note in notes if "differs between" in note]
+    assert differing == [
+        "seed differs between the models: 7 (sim/instant); as the job (sim/extract).",
+        "temperature differs between the variants: as the job (plain); 0.5 (terse).",
+        "prompt.system differs between the variants: as the job (plain); “Answer with the number alone.” (terse).",
+        "prompt.template differs between the variants: as the job (plain); “{{ input }} ⏎ A number.” (terse).",
+    ]
+
+
 def test_what_is_known_is_not_asked_again_when_a_variant_is_added(varied: Workbench) -> None:
     varied.json("run", "job.toml", "--no-report")
     varied.write(

@@ -52,8 +52,8 @@ class OtherDataset(msgspec.Struct, frozen=True):
 class OtherValues(msgspec.Struct, frozen=True):
     """Something that was set differently."""
 
-    of: Literal["platform", "narrowed", "job", "models"]
-    """Of what: `job` and `models` name a key."""
+    of: Literal["platform", "narrowed", "job", "models", "variants"]
+    """Of what: `job`, `models` and `variants` name a key."""
     key: str
     values: list[tuple[str, str]]
     """Which run or model, and its value."""
@@ -268,9 +268,20 @@ def _of_models(runs: Sequence[Provenance], sides: Sequence[ModelResult]) -> Iter
         own = [side for side in sides if side.run_id == run.run_id]
         fields = {side.model: _fields_of(run, side.model) for side in own}
         for key in dict.fromkeys(key for found in fields.values() for key in found):
-            values = [(model, found.get(key, _AS_JOB)) for model, found in fields.items()]
-            if len({value for _, value in values}) > 1:
-                yield OtherValues("models", key, values, run.run_id if len(runs) > 1 else None)
+            values = {side.model: fields[side.model].get(key, _AS_JOB) for side in own}
+            if len(set(values.values())) > 1:
+                yield _by_factor(key, own, values, run.run_id if len(runs) > 1 else None)
+
+
+def _by_factor(key: str, sides: Sequence[ModelResult], values: Mapping[str, str], run_id: str | None) -> OtherValues:
+    """Return what a field is for each variant where the models make no difference, or the other way round; else for each side."""
+    by_variant = {side.variant or "": values[side.model] for side in sides}
+    by_model = {side.requested_model: values[side.model] for side in sides}
+    if all(values[side.model] == by_variant[side.variant or ""] for side in sides):
+        return OtherValues("variants", key, list(by_variant.items()), run_id)
+    if all(values[side.model] == by_model[side.requested_model] for side in sides):
+        return OtherValues("models", key, list(by_model.items()), run_id)
+    return OtherValues("models", key, list(values.items()), run_id)
 
 
 def _fields_of(run: Provenance, side: str) -> dict[str, str]:

@@ -71,9 +71,9 @@ def _values_text(one: OtherValues) -> str:
             return f"What was asked differs: {_each(one.values)}."
         case "job":
             return f"{one.key} differs: {_each(one.values)}."
-        case "models":
+        case "models" | "variants":
             of_run = "" if one.run_id is None else f" of run {one.run_id}"
-            return f"{one.key} differs between the models{of_run}: {_each(one.values)}."
+            return f"{one.key} differs between the {one.of}{of_run}: {_each(one.values)}."
 
 
 def _answers_text(
@@ -161,7 +161,7 @@ def _each(values: Iterable[tuple[str, str]]) -> str:
 
 
 def _short(text: str, begin: int) -> str:
-    part = text[begin : begin + _MOST_CHARS]
+    part = text[begin : begin + _MOST_CHARS].replace("\n", " ⏎ ")
     return f"{'…' if begin else ''}{part}{'…' if len(text) > begin + _MOST_CHARS else ''}"
 
 
