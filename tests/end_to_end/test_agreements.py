@@ -285,3 +285,32 @@ def test_a_second_annotator_with_gaps_is_said_to_have_them(graded: Workbench) ->
         in (shown := graded("show", "--ledger", "local.duckdb")).stdout + shown.stderr
     )
     assert done.returncode == 0
+
+
+def test_a_scale_is_declared_where_targets_show_none(bench: Workbench) -> None:
+    """Forty different targets are no few levels; of a declared scale they are, and an answer beyond it is not right."""
+    targets = [str(round(0.1 * number, 1)) for number in range(40)]
+    given = [*targets[:-1], "77.0"]
+    values = {"m": [1.0] * 39 + [0.0]}
+    for run_id, config in (("r1", '{"name":"numeric"}'), ("r2", '{"name":"numeric","target_scale":[0,5]}')):
+        record(bench, run_id, values, config=config, targets=targets, extracted=lambda _, sample: given[sample])
+    assert bench.json("show", "r1")["agreement"] is None
+    shown = bench.json("show", "r2")["agreement"]
+    (side,) = shown["sides"]
+    assert (shown["kind"], shown["samples"], side["asked"], side["not_right"]) == ("numbers", 40, 40, 1)
+    assert side["found"]["absolute_error"]["value"] == pytest.approx(3.9 / 40), "0 is the farthest from 3.9"
+
+
+def test_a_target_outside_the_declared_scale_stops_before_anything_is_sent(bench: Workbench) -> None:
+    grading(bench, "target_scale = [0, 4]")
+    for command in ("plan", "lint", "run"):
+        said = bench(command, "job.toml", code=2).stderr
+        assert "scorers[0].target_scale: the target 5 is outside 0 to 4: sample 'e" in said
+        assert "(correct the scale or the target)" in said
+    assert not bench.ledger.exists
+    grading(bench, "target_scale = [4, 0]")
+    assert (
+        "target_scale: expected two finite numbers, the least and the most" in bench("lint", "job.toml", code=2).stderr
+    )
+    grading(bench, "target_scale = [0, 5]")
+    assert "target_scale" not in bench("lint", "job.toml", code=None).stdout

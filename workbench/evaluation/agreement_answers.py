@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple
 
@@ -15,6 +15,7 @@ from workbench.records import Sample
 from workbench.scoring.folding import folded
 from workbench.scoring.json_fields import JsonFields
 from workbench.scoring.kinds import Kind
+from workbench.scoring.numeric import Numeric
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import judges
 from workbench.scoring.structure import number_of, same
@@ -41,6 +42,8 @@ class ComparedPart(NamedTuple):
     """Sample key -> the number, or the place of the label."""
     read: Callable[[str, float, Any], float | Missing]
     """Given a sample key, the score and what was extracted: the number, or the place of the label."""
+    scale: tuple[float, float] | None = None
+    """Of numbers, where the job declares it."""
 
 
 class SaidAnswer(NamedTuple):
@@ -201,13 +204,31 @@ def _parts(scorer: Scorer, samples: Mapping[str, Sample]) -> tuple[list[Compared
     if len(wanted) < _LEAST_SAMPLES:
         return [], 0
     if scorer.reads == "number":
-        right = {key: float(numbers[0]) for key, numbers in wanted.items()}
-        return ([ComparedPart(None, "numbers", [], right, _number)] if _is_scale(list(right.values())) else []), 0
+        return list(_of_numbers(scorer, {key: float(numbers[0]) for key, numbers in wanted.items()})), 0
     if isinstance(scorer, JsonFields):
         return _of_fields(scorer, wanted)
     names = {key: labels for key, one in wanted.items() if (labels := scorer.right_labels(one))}
     part = _of_labels(None, names, lambda said, labels: scorer.label_read(said, labels))
     return ([] if part is None else [part]), 0
+
+
+def _of_numbers(scorer: Scorer, right: Mapping[str, float]) -> Iterator[ComparedPart]:
+    """Yield the numbers of answers beside those of the targets, where these are a scale: a declared one, or few levels."""
+    declared = scorer.target_scale if isinstance(scorer, Numeric) else msgspec.UNSET
+    if declared is msgspec.UNSET:
+        if _is_scale(list(right.values())):
+            yield ComparedPart(None, "numbers", [], dict(right), _number)
+        return
+    least, most = declared
+    on_scale = {key: value for key, value in right.items() if least <= value <= most}  # a run of before it was declared
+    if len(on_scale) < _LEAST_SAMPLES or len(set(on_scale.values())) < 2:
+        return
+
+    def read(sample_key: str, value: float, said: Any) -> float | Missing:
+        given = _number(sample_key, value, said)
+        return given if isinstance(given, Missing) or least <= given <= most else Missing.NOT_RIGHT
+
+    yield ComparedPart(None, "numbers", [], on_scale, read, declared)
 
 
 def _is_scale(targets: Sequence[float]) -> bool:

@@ -1,6 +1,7 @@
 """How far a model's agreement with the targets is above the baseline's, on the answers that both were asked for."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
@@ -78,9 +79,9 @@ def agreement_differences(
     if answers is None or answers.parts[0].field is not None:
         return []
     (part,) = answers.parts
-    wanted: dict[AgreementFigure, DistanceTo] = (
-        {"weighted kappa": Squared} if part.kind == "numbers" else {"kappa": Unequal, "accuracy": Missed}
-    )
+    wanted: dict[AgreementFigure, DistanceTo] = {"kappa": Unequal, "accuracy": Missed}
+    if part.kind == "numbers":
+        wanted = {"weighted kappa": partial(Squared, scale=part.scale)}
     found = []
     for figure, distance in wanted.items():
         beside = [_beside(answers, part, pair, distance) for pair in pairs]
@@ -123,7 +124,7 @@ def _beside(
     answers: TargetAnswers, part: ComparedPart, pair: tuple[ModelResult, ModelResult], distance: DistanceTo
 ) -> _TestedPair:
     own, base = answers.of_both(part, *((side.run_id, side.model) for side in pair))
-    arrays = as_arrays if part.kind == "numbers" else label_arrays
+    arrays = partial(as_arrays, scale=part.scale) if part.kind == "numbers" else label_arrays
     known = [place for place, both in enumerate(zip(own.given, base.given, strict=True)) if Missing.UNKNOWN not in both]
     asked, unknown = len(own.keys), len(own.keys) - len(known)
     if not known:

@@ -182,7 +182,7 @@ def found_of(part: ComparedPart, given: GivenAnswers) -> Found:
     """Return how far the answers of a side agree with the targets, of which one at least is known."""
     beside: tuple[list[float | Missing], list[float]] = given.given, given.right
     if part.kind == "numbers":
-        return agreement(*beside, given.clusters)
+        return agreement(*beside, given.clusters, part.scale)
     if part.kind == "labels":
         return label_agreement(*beside, part.labels, given.clusters)
     return share_agreement(*beside, given.clusters)

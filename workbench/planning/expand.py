@@ -269,9 +269,14 @@ class Plan:
             self.are_clustered |= CLUSTER in sample.metadata
             self.mixes_messages |= sample.is_chat
             self.samples_bring_tools |= bool(sample.tools)
-            for scorer in self.job.scorers:
+            for number, scorer in enumerate(self.job.scorers):
                 if not judges(scorer, sample):
                     self.unjudged[scorer.named] = self.unjudged.get(scorer.named, 0) + 1
+                elif problem := scorer.off_scale(sample):
+                    where = self.job.where("scorers", number, "target_scale")
+                    raise InputError(
+                        Fault(where, f"{problem}: sample {sample.id!r}", "correct the scale or the target")
+                    )
             self.globs.take(sample.id)
             self.globs.take(row.numbered)
             messages = [prompt.messages(sample) for _, prompt in prompts]

@@ -31,6 +31,8 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
     """How far the number may be from the target's."""
     relative_tolerance: Tolerance = 0.0
     """The same as a share of the target's number."""
+    target_scale: tuple[float, float] | msgspec.UnsetType = msgspec.UNSET
+    """The least and the most that a target may be, such as [0, 5] of grades: on it agreement with the targets is worked out."""
 
     def target_of(self, sample: Sample) -> list[Decimal]:
         """Return the accepted numbers: each target itself, what a worked solution ends on,
@@ -58,9 +60,21 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
         """The number that the answer states."""
         return "number"
 
+    def off_scale(self, sample: Sample) -> str | None:
+        """Return which target is outside the declared scale; None where none is, or none is declared."""
+        if self.target_scale is msgspec.UNSET:
+            return None
+        least, most = self.target_scale
+        outside = [written(number) for number in self.target_of(sample) if not least <= number <= most]
+        return f"the target {outside[0]} is outside {least:g} to {most:g}" if outside else None
+
     def faults(self) -> Iterator[tuple[str, str]]:
-        """Tolerances that are not finite."""
+        """Numbers that are not finite, and a scale without a length."""
         yield from finite(tolerance=self.tolerance, relative_tolerance=self.relative_tolerance)
+        if self.target_scale is not msgspec.UNSET:
+            least, most = self.target_scale
+            if not (math.isfinite(least) and math.isfinite(most) and least < most):
+                yield "target_scale", "expected two finite numbers, the least and the most, such as [0, 5]"
 
 
 def finite(**options: float) -> Iterator[tuple[str, str]]:

@@ -53,6 +53,10 @@ class Scorer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         """
         raise NotImplementedError
 
+    def off_scale(self, sample: Sample) -> str | None:
+        """Return how a target that it can judge by leaves the scale that the job declares; None where it does not."""
+        return None
+
     def score(self, answer: Given, wanted: Any) -> Score:
         """Compare an answer with what is right."""
         raise NotImplementedError

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,7 +18,7 @@ from workbench.stats.jackknife import (
     estimate,
     left_out,
 )
-from workbench.stats.kappa import Squared, at_extreme, kappa, perfect_low
+from workbench.stats.kappa import Squared, at_extreme, ends_of, kappa, perfect_low
 
 if TYPE_CHECKING:
     from workbench.stats.jackknife import Mask, Numbers
@@ -46,11 +47,12 @@ def agreement(
     given: Sequence[float | Missing],
     right: Sequence[float],
     clusters: Sequence[Hashable] | None = None,
+    scale: tuple[float, float] | None = None,
 ) -> Agreement:
     """Return how far numbers agree with those that are right.
 
     Where an answer is not right, the value of the scale that is farthest from the right one stands for it; correlations
-    leave it out. An unknown answer may have been any value of the scale, which is what the right numbers span. Intervals
+    leave it out. An unknown answer may have been any value of the scale. Intervals
     are by the jackknife that leaves out one cluster at a time, for correlations and kappa on the scale of atanh, for
     distances on that of the logarithm, with Student's t. Kappa with quadratic weights over steps of one size is
     1 - E(x - y)² / (var x + var y + (mean x - mean y)²).
@@ -61,10 +63,12 @@ def agreement(
         given: At least one that is known.
         right: As many.
         clusters: What belongs together; by default each by itself.
+        scale: The least and the most that is right somewhere, which holds all of both; by default what the right numbers span.
     """
     import numpy as np
 
-    x, y, unknown = as_arrays(given, right)
+    x, y, unknown = as_arrays(given, right, scale)
+    distance = partial(Squared, scale=scale)
     each = each_alone(clusters, len(x))
     over = Jackknife((x, y), unknown, each)
     is_number = np.asarray([not isinstance(one, Missing) for one in given])
@@ -78,7 +82,8 @@ def agreement(
         assert found is not None
         return found
 
-    least, most, far = np.full_like(y, y.min()), np.full_like(y, y.max()), farthest(y)
+    least, most = (np.full_like(y, end) for end in ends_of(y, scale))
+    far = farthest(y, scale)
     return Agreement(
         int((~unknown).sum()),
         mean(lambda x, y: x - y, least, most),
@@ -86,19 +91,21 @@ def agreement(
         estimate(_correlation, numbers, left, CORRELATION),
         estimate(lambda x, y: _correlation(_ranks(x), _ranks(y)), numbers, left, CORRELATION),
         over.estimate(
-            lambda x, y: kappa(x, y, Squared),
+            lambda x, y: kappa(x, y, distance),
             lambda: (
-                at_extreme(x, y, unknown, Squared, highest=False),
-                at_extreme(x, y, unknown, Squared, highest=True),
+                at_extreme(x, y, unknown, distance, highest=False),
+                at_extreme(x, y, unknown, distance, highest=True),
             ),
             ends=CORRELATION,
-            if_perfect=lambda y, wrong: perfect_low(y, wrong, Squared),
+            if_perfect=lambda y, wrong: perfect_low(y, wrong, distance),
         ),
         int(is_number.sum()),
     )
 
 
-def as_arrays(given: Sequence[float | Missing], right: Sequence[float]) -> "tuple[Numbers, Numbers, Mask]":
+def as_arrays(
+    given: Sequence[float | Missing], right: Sequence[float], scale: tuple[float, float] | None = None
+) -> "tuple[Numbers, Numbers, Mask]":
     """Return the numbers given, those that are right, and which are unknown; what is not right is the farthest there can
     be.
     """
@@ -108,15 +115,15 @@ def as_arrays(given: Sequence[float | Missing], right: Sequence[float]) -> "tupl
     unknown = np.asarray([one is Missing.UNKNOWN for one in given])
     x = np.asarray([math.nan if isinstance(one, Missing) else one for one in given], dtype=float)
     not_right = np.asarray([one is Missing.NOT_RIGHT for one in given])
-    x[not_right] = farthest(y)[not_right]
+    x[not_right] = farthest(y, scale)[not_right]
     return x, y, unknown
 
 
-def farthest(right: "Numbers") -> "Numbers":
+def farthest(right: "Numbers", scale: tuple[float, float] | None = None) -> "Numbers":
     """Return the end of the scale that is farthest from each right number; of two that are as far, the least."""
     import numpy as np
 
-    least, most = right.min(), right.max()
+    least, most = ends_of(right, scale)
     far: Numbers = np.where(right - least >= most - right, least, most)
     return far
 

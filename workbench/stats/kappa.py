@@ -44,11 +44,11 @@ class Distance(Protocol):
 
 
 class Squared:
-    """Of numbers on the scale that the right ones span."""
+    """Of numbers on a scale: a declared one, or that which the right ones span."""
 
-    def __init__(self, right: "Numbers") -> None:
+    def __init__(self, right: "Numbers", scale: tuple[float, float] | None = None) -> None:
         self._mean, self._spread = float(right.mean()), float(right.var())
-        self._ends = float(right.min()), float(right.max())
+        self._ends = ends_of(right, scale)
         self.farthest = (self._ends[1] - self._ends[0]) ** 2
 
     def apart(self, x: "Numbers", y: "Numbers") -> "Numbers":
@@ -66,6 +66,11 @@ class Squared:
         least, most = self._ends
         vertex = np.clip((y - ratio * self._mean) / (1 - ratio), least, most) if ratio != 1 else y
         return np.stack([np.full_like(y, least), np.full_like(y, most), vertex])
+
+
+def ends_of(right: "Numbers", scale: tuple[float, float] | None) -> tuple[float, float]:
+    """Return the least and the most of a scale: of the declared one, or of that which the right numbers span."""
+    return (float(right.min()), float(right.max())) if scale is None else scale
 
 
 class Unequal:

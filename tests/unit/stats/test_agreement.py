@@ -87,6 +87,19 @@ def test_what_is_not_right_is_as_far_from_right_as_can_be() -> None:
     assert found.weighted_kappa.value == pytest.approx(kappa(np.array([1.0, 2, 1, 5, 1] * 4), np.array(right), Squared))
 
 
+def test_a_declared_scale_reaches_beyond_what_is_right_somewhere() -> None:
+    right = [2.0, 3.0, 4.0, 5.0] * 5
+    given: list[float | Missing] = [2.0, 3.0, 4.0, Missing.NOT_RIGHT] * 5
+    spanned, declared = agreement(given, right), agreement(given, right, scale=(0.0, 5.0))
+    assert [spanned.bias.value, declared.bias.value] == pytest.approx([-3 / 4, -5 / 4])
+    assert spanned.weighted_kappa is not None
+    assert declared.weighted_kappa is not None
+    assert declared.weighted_kappa.value < spanned.weighted_kappa.value
+    given[:] = [2.0, 3.0, 4.0, Missing.UNKNOWN] * 5
+    unknown = agreement(given, right, scale=(0.0, 5.0))
+    assert [unknown.bias.at_lowest, unknown.bias.at_highest] == pytest.approx([-5 / 4, 0])
+
+
 def test_unknown_numbers_leave_figures_between_what_they_could_be() -> None:
     """By trying every number of a fine scale for each of three."""
     chance = random.Random(17)
