@@ -11,11 +11,17 @@ from tests.compared_runs import record
 from tests.conftest import Workbench, job
 from tests.end_to_end.test_references import MODELS, grading
 from workbench.api.frames import Frames
+from workbench.evaluation.gates import gate_findings
+from workbench.evaluation.run_figures import run_findings
+from workbench.job.file import GatesTable
+from workbench.ledger.queries import reading
+from workbench.ledger.run_rows import RunItems
 from workbench.outcomes import Outcome
 from workbench.stats.agreement import agreement
 from workbench.stats.jackknife import Missing
 from workbench.stats.kappa import OTHER
 from workbench.stats.label_agreement import label_agreement
+from workbench.wording.gates import gate_text
 
 EXACT = '{"name":"exact","ignore_case":true}'
 LABELS = ["maybe", "no", "yes"]
@@ -187,7 +193,8 @@ def test_agreement_is_a_tidy_frame(bench: Workbench) -> None:
     assert Frames(bench.ledger.path).agreement().empty
 
 
-def test_fields_of_an_object_agree_each_by_its_kind(bench: Workbench) -> None:
+def objects(bench: Workbench) -> None:
+    """Record a run that gave objects: grades as texts, one topic, one name, and the first answer without any."""
     targets = [
         {"grade": n % 4, "topic": ["Art", "law"][n % 2], "name": f"N{n}"} | ({"late": n % 4 < 2} if n % 3 else {})
         for n in range(45)
@@ -200,6 +207,38 @@ def test_fields_of_an_object_agree_each_by_its_kind(bench: Workbench) -> None:
         bench, "r1", {"m": [0.5] * 45}, config='{"name":"json"}', targets=targets,
         extracted=lambda _, sample: said[sample] if sample else None,
     )  # fmt: skip
+
+
+def test_a_gate_asks_for_agreement_of_one_field(bench: Workbench) -> None:
+    objects(bench)
+    gates = msgspec.convert(
+        {
+            "min_kappa": {"exact.topic": 0.5, "exact.grade": 0.2, "exact.name": 0.1, "exact.subject": 0.1},
+            "max_mean_error": {"exact.grade": 1.0},
+            "min_macro_f1": {"exact.late": 0.99},
+        },
+        GatesTable,
+    )
+    with reading(bench.ledger) as reader:
+        found = gate_findings(reader, run_findings(reader, "r1"), reader.all(RunItems, run_id="r1"), gates)
+    results = {(one.gate, one.scorer): one.result for one in found}
+    assert results == {
+        ("min_kappa", "exact.topic"): "not met",
+        ("min_kappa", "exact.grade"): "met",
+        ("min_kappa", "exact.name"): "cannot tell",
+        ("min_kappa", "exact.subject"): "cannot tell",
+        ("max_mean_error", "exact.grade"): "met",
+        ("min_macro_f1", "exact.late"): "not met",
+    }
+    says = {one.scorer: gate_text(one) for one in found if one.gate != "min_kappa" or one.scorer == "exact.subject"}
+    assert says["exact.subject"] == (
+        "no field that ten targets or more have is named by “exact.subject” (fields: grade, topic, name, late)"
+    )
+    assert says["exact.grade"].endswith(" by “exact.grade”; at most 1 is wanted")
+
+
+def test_fields_of_an_object_agree_each_by_its_kind(bench: Workbench) -> None:
+    objects(bench)
     found = bench.json("show", "r1")["agreement"]
     assert (found["kind"], found["sides"], found["samples"]) == ("fields", [], 45)
     by_name = {part["field"]: part for part in found["fields"]}

@@ -13,7 +13,7 @@ from workbench.evaluation.alarms import Watch, watches
 from workbench.evaluation.references import references_of
 from workbench.evaluation.run_figures import RunFindings, find_run, run_findings
 from workbench.evaluation.sides import differences, least_answered, sides_of
-from workbench.job.file import PREVIOUS, GatesTable
+from workbench.job.file import PREVIOUS, GatesTable, scorer_and_field
 from workbench.job.job import Job
 from workbench.ledger.entries import GateDecided, RunEnded, newer_than
 from workbench.ledger.gates import (
@@ -35,8 +35,9 @@ from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import RunItems
-from workbench.ledger.score_rows import EarlierRun
+from workbench.ledger.score_rows import EarlierRun, RunScorer
 from workbench.ledger.store import Ledger
+from workbench.stats.agreement import Agreement
 from workbench.stats.intervals import Interval
 from workbench.stats.label_agreement import LabelAgreement
 
@@ -101,26 +102,38 @@ def _over_constants(reader: Reader, found: RunFindings, least: dict[str, float])
 
 
 def _agreements(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[GateFinding]:
-    """Return how far every model agrees with the targets against the least that is wanted, by the 95 % interval."""
-    for gate, least in (("min_kappa", gates.min_kappa), ("min_macro_f1", gates.min_macro_f1)):
-        for scorer, wanted in least.items():
+    """Return how far every model agrees with the targets, or with one field of them, beside what is wanted."""
+    scorers = {row.scorer for row in reader.all(RunScorer, run_ids=[found.provenance.run_id])}
+    tables = {
+        "min_kappa": gates.min_kappa,
+        "min_macro_f1": gates.min_macro_f1,
+        "max_mean_error": gates.max_mean_error,
+    }
+    for gate, limits in tables.items():
+        for name, wanted in limits.items():
+            scorer, field = scorer_and_field(name, scorers)
             agreement = run_agreement(reader, found.provenance, scorer)
-            if agreement is None or agreement.fields:
-                yield GateFinding(gate, "cannot tell", Undecided("no agreement"), scorer)
+            parts = [] if agreement is None else agreement.parts
+            part = next((one for one in parts if one.field == field), None)
+            if part is None:
+                fields = ", ".join(one.field for one in parts if one.field is not None)
+                because = Undecided("no field", fields) if fields else Undecided("no agreement")
+                yield GateFinding(gate, "cannot tell", because, name)
                 continue
-            for side in agreement.sides:
+            for side in part.sides:
                 if not side.is_people:
-                    kind = agreement.kind
-                    yield GateFinding(gate, *_agreement(gate, kind, side, wanted), scorer, side.name)
+                    yield GateFinding(gate, *_agreement(gate, side, wanted), name, side.name)
 
 
-def _agreement(gate: str, kind: str, side: SideAgreement, wanted: float) -> tuple[GateVerdict, AgreementFound]:
+def _agreement(gate: str, side: SideAgreement, wanted: float) -> tuple[GateVerdict, AgreementFound]:
+    """Return one model's figure by its 95 % interval."""
+    of = side.found
+    figure: AgreementFigure = "weighted kappa" if isinstance(of, Agreement) else "kappa"
     value = side.kappa
     if gate == "min_macro_f1":
-        value = side.found.macro_f1 if isinstance(side.found, LabelAgreement) else None
-    figure: AgreementFigure = (
-        "macro F1" if gate == "min_macro_f1" else "weighted kappa" if kind == "numbers" else "kappa"
-    )
+        figure, value = "macro F1", of.macro_f1 if isinstance(of, LabelAgreement) else None
+    elif gate == "max_mean_error":
+        figure, value = "mean error", of.absolute_error if isinstance(of, Agreement) else None
     found = AgreementFound(figure, wanted, side.asked, side.unknown)
     if value is None:
         return "cannot tell", found
@@ -129,6 +142,8 @@ def _agreement(gate: str, kind: str, side: SideAgreement, wanted: float) -> tupl
     )
     if value.low is None or value.high is None:
         return "cannot tell", found
+    if gate == "max_mean_error":
+        return "met" if value.high <= wanted else "not met" if value.low > wanted else "cannot tell", found
     return "met" if value.low >= wanted else "not met" if value.high < wanted else "cannot tell", found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from workbench.errors import nearest
-from workbench.job.file import GatesTable, JobFile, PromptTable, RequestFields
+from workbench.job.file import GatesTable, JobFile, PromptTable, RequestFields, scorer_and_field
 from workbench.job.request_fields import request_problems
 from workbench.scoring.scorer import OptionError, Scorer
 from workbench.strict import Problem, shown
@@ -148,7 +148,7 @@ def _gate_faults(job: JobFile) -> list[Problem]:
         return []
     named: list[tuple[tuple[str, ...], str]] = [
         (("gates", table, name), name)
-        for table in ("min_mean", "min_over_constant", "min_kappa", "min_macro_f1", "max_drop")
+        for table in ("min_mean", "min_over_constant", "max_drop")
         for name in getattr(gates, table)
     ]
     found = _unknown_scorers(job, [*named, *((("gates", "steady"), name) for name in gates.steady)])
@@ -161,17 +161,29 @@ def _gate_faults(job: JobFile) -> list[Problem]:
 
 def _agreement_gate_faults(job: JobFile, gates: GatesTable) -> list[Problem]:
     """Gates on how far answers agree with the targets, of scorers that read nothing that could."""
-    read: dict[str, tuple[str, ...]] = {"min_kappa": ("label", "number"), "min_macro_f1": ("label",)}
-    return [
-        Problem(
-            ("gates", table, scorer.named),
-            f"{scorer.named!r} does not read a {' or a '.join(read[table])} in an answer",
-            _able(job, read[table]),
-        )
-        for table in read
-        for scorer in job.scorers
-        if scorer.named in getattr(gates, table) and _reads(scorer) not in read[table]
-    ]
+    read: dict[str, tuple[str, ...]] = {
+        "min_kappa": ("label", "number"),
+        "min_macro_f1": ("label",),
+        "max_mean_error": ("number",),
+    }
+    scorers, found = {scorer.named: scorer for scorer in job.scorers}, []
+    for table, kinds in read.items():
+        for name in getattr(gates, table):
+            place = "gates", table, name
+            scorer, field = scorer_and_field(name, scorers)
+            reads = _reads(scorers[scorer]) if scorer in scorers else None
+            if scorer not in scorers:
+                found += _unknown_scorers(job, [(place, scorer)])
+            elif reads == "fields" and field is None:
+                hint = f'name a field of its targets, as "{scorer}.FIELD"'
+                found.append(Problem(place, f"{scorer!r} reads the fields of an object, each by itself", hint))
+            elif field is not None and reads != "fields":
+                hint = "json does, of objects"
+                found.append(Problem(place, f"{scorer!r} does not read fields in an answer", hint))
+            elif reads not in (*kinds, "fields"):
+                text = f"{scorer!r} does not read a {' or a '.join(kinds)} in an answer"
+                found.append(Problem(place, text, _able(job, kinds)))
+    return found
 
 
 def _able(job: JobFile, read: tuple[str, ...]) -> str:

@@ -1,6 +1,7 @@
 """The tables of a job file as they are written: each key's name, type, bounds and default."""
 
 import tomllib
+from collections.abc import Collection
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -215,8 +216,21 @@ class BudgetTable(TomlTable, frozen=True):
         return self.units is not None or self.share_of_left is not None
 
 
+def scorer_and_field(name: str, scorers: Collection[str]) -> tuple[str, str | None]:
+    """Return the scorer that a gate on agreement names, and the field of its objects: `json.topic`.
+
+    Args:
+        scorers: The names of those that there are.
+    """
+    ends = [place for place, letter in enumerate(name) if letter == "." and name[:place] in scorers]
+    return (name, None) if name in scorers or not ends else (name[: ends[-1]], name[ends[-1] + 1 :])
+
+
 class GatesTable(TomlTable, frozen=True):
-    """`[gates]`: what a complete run must reach; one that does not ends with exit code 100."""
+    """`[gates]`: what a complete run must reach; one that does not ends with exit code 100.
+
+    Where a scorer reads the fields of an object, `"SCORER.FIELD"` names one in `min_kappa`, `min_macro_f1` and `max_mean_error`.
+    """
 
     min_mean: dict[str, float] = {}
     """Scorer -> the mean over all asked that each model must reach, by its 95 % interval; one in forty fails by chance."""
@@ -226,6 +240,8 @@ class GatesTable(TomlTable, frozen=True):
     """Scorer -> Cohen's kappa with the targets that each model must reach, by its 95 % interval; of numbers the weighted one."""
     min_macro_f1: dict[str, Annotated[float, msgspec.Meta(ge=0, le=1)]] = {}
     """Scorer of labels -> the mean F1 of the classes that each model must reach, by its 95 % interval."""
+    max_mean_error: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
+    """Scorer of numbers -> how far each model may be from the targets on average, by its 95 % interval."""
     max_drop: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
     """Scorer -> how far a model may score below the baseline on the samples of both, by a paired test at 5 % for all models."""
     baseline: str = PREVIOUS

@@ -6,7 +6,7 @@ import msgspec
 
 from workbench.endings import GateVerdict
 
-AgreementFigure = Literal["kappa", "weighted kappa", "macro F1"]
+AgreementFigure = Literal["kappa", "weighted kappa", "macro F1", "mean error"]
 
 
 class _Evidence(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="of"):
@@ -14,7 +14,7 @@ class _Evidence(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="of")
 
 
 class MeanFound(_Evidence, frozen=True, tag="mean"):
-    """A model's mean over all asked, beside the least that is wanted."""
+    """A model's mean over all asked, beside the least, or the most, that is wanted."""
 
     wanted: float
     samples: int = 0
@@ -130,11 +130,11 @@ class Undecided(_Evidence, frozen=True, tag="undecided"):
     """Why a gate cannot tell."""
 
     because: Literal[
-        "nothing scored", "no constant", "no agreement", "no earlier run", "not in the baseline", "not the newest",
+        "nothing scored", "no constant", "no agreement", "no field", "no earlier run", "not in the baseline", "not the newest",
         "too few known", "too few shared", "less at the worst",
     ]  # fmt: skip
     named: str = ""
-    """The job without an earlier run; the baseline that did not ask the model."""
+    """The job without an earlier run; the baseline that did not ask the model; the fields that there are."""
     known: int = 0
     """How many samples have a result."""
     wanted: int = 0

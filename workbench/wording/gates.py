@@ -136,7 +136,8 @@ def _over_constant(found: GateFinding, of: OverConstant) -> str:
 
 
 def _agreement(found: GateFinding, of: AgreementFound) -> str:
-    wanted, by = f"at least {of.wanted:g} is wanted", f"by “{found.scorer}”"
+    end = "at most" if of.figure == "mean error" else "at least"
+    wanted, by = f"{end} {of.wanted:g} is wanted", f"by “{found.scorer}”"
     if of.value is None:
         why = "nothing is known of its answers" if of.unknown == of.asked else "it is not defined"
         return f"{found.model} has no {of.figure} {by}: {why}; {wanted}"
@@ -148,6 +149,12 @@ def _agreement(found: GateFinding, of: AgreementFound) -> str:
     return says + (f"; {of.unknown} of {of.asked} answers are unknown" if of.unknown else "")
 
 
+def _no_agreement(of: Undecided, by: str) -> str:
+    if of.because == "no field":
+        return f"no field that ten targets or more have is named {by} (fields: {of.named})"
+    return f"how far answers agree with the targets is not known {by}: these are {NO_CLASSES}, or no answer is known"
+
+
 def _undecided(found: GateFinding, of: Undecided) -> str:
     model, by = found.model, f"by “{found.scorer}”"
     match of.because:
@@ -155,8 +162,8 @@ def _undecided(found: GateFinding, of: Undecided) -> str:
             return f"nothing is scored {by}"
         case "no constant":
             return f"no constant answer is scored {by}: it compares with no target, or there are too few"
-        case "no agreement":
-            return f"how far answers agree with the targets is not known {by}: these are {NO_CLASSES}, or no answer is known"
+        case "no agreement" | "no field":
+            return _no_agreement(of, by)
         case "no earlier run":
             return f"no earlier run of {of.named!r} is complete, so there is nothing to compare with"
         case "not in the baseline":

@@ -11,6 +11,9 @@ from workbench.job.job import Job, load_job, parse_job
 from workbench.job.keys import job_schema
 
 HERE = Path("jobs/a.toml")
+SCORED = (
+    'models = ["m"]\n[dataset]\npath = "d.jsonl"\n[[scorers]]\nname = "json"\n[[scorers]]\nname = "exact"\n[gates]\n'
+)
 LEAST = 'models = ["m"]\n[dataset]\npath = "d.jsonl"\n'
 
 
@@ -79,6 +82,19 @@ max_failed_shar = 0.1
         (LEAST + '[run]\nreuse = "ocasion"', "did you mean 'occasion'?"),
         (LEAST + "[budget]\ntotal_tokens = 100", "needs request.max_tokens"),
         (LEAST + "[gates]\nmin_mean = { exact = 0.5 }", "the job has no scorer 'exact'"),
+        (
+            LEAST + '[gates]\nmin_kappa = { "jso.topic" = 0.5 }',
+            "gates.min_kappa.jso.topic: the job has no scorer 'jso.topic'",
+        ),
+        (
+            SCORED + "min_kappa = { json = 0.5 }",
+            "'json' reads the fields of an object, each by itself (name a field of its targets",
+        ),
+        (SCORED + "max_mean_error = { exact = 0.5 }", "'exact' does not read a number in an answer"),
+        (
+            SCORED + 'min_macro_f1 = { "exact.topic" = 0.5 }',
+            "'exact' does not read fields in an answer (json does, of objects)",
+        ),
         ("models = [", "not valid TOML"),
     ],
 )
