@@ -14,7 +14,7 @@ class _Evidence(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="of")
 
 
 class MeanFound(_Evidence, frozen=True, tag="mean"):
-    """A model's mean over all asked, beside the least, or the most, that is wanted."""
+    """A model's mean over all asked, beside the least that is wanted."""
 
     wanted: float
     samples: int = 0
@@ -81,7 +81,7 @@ class OverConstant(_Evidence, frozen=True, tag="over constant"):
 
 
 class AgreementFound(_Evidence, frozen=True, tag="agreement"):
-    """How far a model agrees with the targets, beside the least that is wanted."""
+    """How far a model agrees with the targets, beside the least that is wanted, or of a mean error the most."""
 
     figure: AgreementFigure
     wanted: float
