@@ -115,7 +115,7 @@ def test_each_occasion_is_asked_anew_exactly_once(tmp_path: Path, nights: int) -
         timer = Timer(bench, server.platform.statistics.requests.total)
         off, moments = set[str](), list[datetime]()
         for night in range(nights):
-            if night == nights - 3:  # on a busy machine the slow night may not have ended
+            if night == nights - 3 or night % 3 == 1:  # on a busy machine the one before may not have ended
                 timer.rest()
             moment = next(moment for moment in coming if moment > datetime.now(UTC))
             moments.append(moment)

@@ -121,7 +121,10 @@ def test_nothing_is_said_of_a_single_sample_or_of_none() -> None:
     assert found(samples(["a"]), Exact()) == found({}, Exact()) == found(samples([None, None]), Exact()) == {}
 
 
-@pytest.mark.parametrize(("count", "tolerance"), [(150, 40), (500, 20), (3000, 20)])
+@pytest.mark.parametrize(
+    ("count", "tolerance"),
+    [(150, 40), pytest.param(500, 20, marks=pytest.mark.slow), pytest.param(3000, 20, marks=pytest.mark.slow)],
+)
 def test_of_many_targets_the_constant_and_one_at_random_are_near_what_all_of_them_give(
     count: int, tolerance: int
 ) -> None:

@@ -12,7 +12,7 @@ from workbench.stats.paired import LEVEL, POWER, holm, level_shown, paired
 
 REPEATS = 10_000
 GRID = [
-    (n, share, part)
+    pytest.param(n, share, part, marks=[pytest.mark.slow] if n > 100 else [])
     for n, share, part in product((50, 100, 200, 500), (0.1, 0.2, 0.3, 0.5, 0.8), (0, 0.5, 0.9, 1))
     if n * share >= 10
 ]
