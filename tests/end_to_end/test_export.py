@@ -94,6 +94,7 @@ def test_a_table_is_in_the_order_of_its_dataset_with_its_own_columns(bench: Work
     assert [row["sample_id"] for row in again] == [name for name in names for _ in range(2)]
 
 
+@pytest.mark.file_ledger
 def test_what_an_earlier_version_recorded_is_in_the_order_of_its_ids(answered: Workbench) -> None:
     with duckdb.connect(str(answered.ledger.path)) as db:
         db.execute("UPDATE run_items SET sample_no = NULL")
