@@ -89,4 +89,7 @@ def _judging(entry: Any, sample: Sample) -> Judging:
         raise CannotJudgeError("a dataset cannot name a file; give the schema itself")
     for option, problem in scorer.faults():
         raise CannotJudgeError(f"the scorer {scorer.kind} of the target: {option}: {problem}")
-    return Judging(scorer, scorer.target_of(msgspec.structs.replace(sample, target=check.target)), check.negated)
+    own = msgspec.structs.replace(sample, target=check.target)
+    if problem := scorer.off_scale(own):
+        raise CannotJudgeError(problem)
+    return Judging(scorer, scorer.target_of(own), check.negated)

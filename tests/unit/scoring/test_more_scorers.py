@@ -539,6 +539,13 @@ def test_a_judge_in_a_target_is_refused_as_nothing_would_ask_it() -> None:
     )
 
 
+def test_a_target_of_a_sample_s_own_scorer_stays_on_the_scale_that_it_declares() -> None:
+    numeric = {"name": "numeric", "target_scale": [0, 5]}
+    assert judged(BySample(), "4", {"scorer": numeric, "target": 4}).value == 1
+    beyond = Sample("1", "q", {"scorer": numeric, "target": 7})
+    assert score(BySample(), Given("7"), beyond).reason == "nothing to judge by: the target 7 is outside 0 to 5"
+
+
 @pytest.mark.parametrize(
     ("settings", "answer", "value"),
     [
