@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from tests.contract.asking import ASKED, FORCED, TOOL, Caller, joined, platform_of
-from tests.contract.clocks import NotedClock
+from tests.contract.clocks import HeldClock, NotedClock
+from tests.waiting import until_on_loop
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.shared import Surroundings
@@ -130,11 +131,11 @@ def test_limits_two_automatic_retries(caller: Caller, route: str, expected: int)
 def test_limits_64_requests_in_flight_platform_wide() -> None:
     """Limits, gateway concurrency: over every route and account together."""
     config = platform_of(
-        {"id": "slow", "latency_ms": {"median": 1500}}, {"id": "slow too", "latency_ms": {"median": 1500}},
+        {"id": "slow", "latency_ms": {"median": 1}}, {"id": "slow too", "latency_ms": {"median": 1}},
         accounts=[{"name": "lab"}, {"name": "ben"}],
     )  # fmt: skip
-    state = State()
-    with ThreadedServer(config, state) as server:
+    state, clock = State(), HeldClock()
+    with ThreadedServer(config, state, around=Surroundings(clock=clock)) as server, clock:
         keys = [server.key, state.create_key("ben")]
 
         async def ask(session: aiohttp.ClientSession, number: int) -> int:
@@ -146,7 +147,10 @@ def test_limits_64_requests_in_flight_platform_wide() -> None:
 
         async def ask_all() -> list[int]:
             async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
-                return await asyncio.gather(*(ask(session, number) for number in range(80)))
+                answers = asyncio.gather(*(ask(session, number) for number in range(80)))
+                await until_on_loop(lambda: server.platform.statistics.requests.total() == 80)
+                clock.let_go()
+                return await answers
 
         statuses = asyncio.run(ask_all())
         assert server.platform.statistics.most_in_flight == 64

@@ -21,9 +21,11 @@ import pytest
 
 from tests.conftest import COMMAND
 from tests.contract.asking import ASKED, Caller, platform_of, serve
+from tests.contract.clocks import HeldClock
 from tests.waiting import until, until_on_loop
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.shared import Surroundings
 from workbench.local_platform.state import Draw, State, StateError
 
 MIX = platform_of(
@@ -212,12 +214,19 @@ def test_a_window_that_ends_gives_the_allowance_back() -> None:
 @pytest.mark.slow
 def test_a_state_that_another_process_holds_keeps_nobody_waiting_and_loses_nothing(tmp_path: Path) -> None:
     state = State(tmp_path / "platform.sqlite", busy_s=0.0)
-    config = platform_of({"id": "m", "latency_ms": {"median": 500}})
-    with ThreadedServer(config, state) as server, Caller(server) as caller, ThreadPoolExecutor(10) as threads:
+    config, clock = platform_of({"id": "m", "latency_ms": {"median": 1}}), HeldClock()
+    around = Surroundings(clock=clock)
+    with (
+        ThreadedServer(config, state, around=around) as server,
+        Caller(server) as caller,
+        ThreadPoolExecutor(10) as threads,
+        clock,
+    ):
         asked = [threads.submit(caller.ask, "m") for _ in range(10)]
         until(lambda: server.platform.statistics.in_flight >= 10)
         with contextlib.closing(sqlite3.connect(tmp_path / "platform.sqlite", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
+            clock.let_go()
             assert [one.result().status_code for one in asked] == [200] * 10
             for _ in range(20):
                 assert httpx.get(f"{server.base_url}/health").status_code == 200
@@ -247,11 +256,18 @@ def test_what_a_commit_that_failed_held_is_written_again_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state, beside = Refusing(tmp_path / "platform.sqlite", busy_s=0.0), tmp_path / "platform.sqlite"
-    config = platform_of({"id": "m", "latency_ms": {"median": 200}})
-    with ThreadedServer(config, state) as server, Caller(server) as caller, ThreadPoolExecutor(1) as threads:
+    config, clock = platform_of({"id": "m", "latency_ms": {"median": 1}}), HeldClock()
+    around = Surroundings(clock=clock)
+    with (
+        ThreadedServer(config, state, around=around) as server,
+        Caller(server) as caller,
+        ThreadPoolExecutor(1) as threads,
+        clock,
+    ):
         asked = threads.submit(caller.ask, "m")
         until(lambda: State(beside).draws())
         monkeypatch.setattr(Refusing, "refuses_commit", True)
+        clock.let_go()
         assert asked.result().status_code == 200
         until(lambda: State(beside).draws()[0].settled)
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.contract.asking import Caller, platform_of
-from tests.contract.clocks import NotedClock, SteppedClock
+from tests.contract.clocks import HeldClock, NotedClock, SteppedClock
 from tests.waiting import until
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.shared import Surroundings
@@ -86,11 +86,19 @@ def test_a_server_that_cannot_be_reached_cools_down_by_the_status_it_is_given() 
 
 @pytest.mark.parametrize(("style", "status"), [("error", 429), ("detail", 429), ("detail_400", 400), ("null_200", 200)])
 def test_the_65th_request_is_refused_in_the_chosen_style(style: str, status: int) -> None:
-    config = platform_of({"id": "m", "latency_ms": {"median": 500}}, limits={"in_flight": 1}, silent={"errors": style})
-    with ThreadedServer(config) as server, Caller(server) as caller, ThreadPoolExecutor(1) as threads:
+    config = platform_of({"id": "m", "latency_ms": {"median": 1}}, limits={"in_flight": 1}, silent={"errors": style})
+    clock = HeldClock()
+    around = Surroundings(clock=clock)
+    with (
+        ThreadedServer(config, around=around) as server,
+        Caller(server) as caller,
+        ThreadPoolExecutor(1) as threads,
+        clock,
+    ):
         held = threads.submit(caller.ask, "m")
         until(lambda: server.platform.statistics.in_flight)
         refused = caller.ask("m")
+        clock.let_go()
         assert held.result().status_code == 200
     assert refused.status_code == status
     assert "retry-after" not in refused.headers, "by default it does not say when"

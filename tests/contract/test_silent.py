@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.contract.asking import FORCED, TOOL, Caller, joined, platform_of
-from tests.contract.clocks import NotedClock, SteppedClock
+from tests.contract.clocks import HeldClock, NotedClock, SteppedClock
 from tests.waiting import until
 from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig
@@ -114,21 +114,26 @@ def test_the_time_limit_is_of_an_attempt_or_of_all(per: str, limit_s: float) -> 
 
 
 def one_slot(**silent: Any) -> PlatformConfig:
-    slow = {"id": "slow", "latency_ms": {"median": 300}}
+    slow = {"id": "slow", "latency_ms": {"median": 1}}
     return platform_of(slow, limits={"in_flight": 1}, silent=silent)
 
 
 @pytest.mark.parametrize(("policy", "status"), [("429", 429), ("503", 503), ("queue", 200)])
 def test_past_the_limit(policy: str, status: int) -> None:
-    with ThreadedServer(one_slot(past_limit=policy, past_limit_retry_after_s=17)) as server:
+    clock, config = HeldClock(), one_slot(past_limit=policy, past_limit_retry_after_s=17)
+    with ThreadedServer(config, around=Surroundings(clock=clock)) as server:
+        statistics = server.platform.statistics
 
         def ask(number: int) -> Any:
             with Caller(server) as caller:
-                until(lambda: server.platform.statistics.in_flight >= number)
+                until(lambda: statistics.in_flight >= number)
                 return caller.ask("slow", str(number))
 
-        with ThreadPoolExecutor(2) as pool:
-            first, second = pool.map(ask, range(2))
+        with ThreadPoolExecutor(2) as pool, clock:
+            answers = [pool.submit(ask, number) for number in range(2)]
+            until(lambda: statistics.requests.total() == 2)
+            clock.let_go()
+            first, second = (answer.result() for answer in answers)
         assert (first.status_code, second.status_code) == (200, status)
         assert second.headers.get("retry-after") == ("17" if status == 429 else None)
         assert server.platform.statistics.most_in_flight == 1

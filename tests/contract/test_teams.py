@@ -14,30 +14,35 @@ from aiohttp import web
 
 from tests.conftest import Workbench
 from tests.contract.asking import Caller, platform_of
+from tests.contract.clocks import HeldClock
 from tests.contract.test_upstream import Served
 from tests.waiting import until
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.shared import Surroundings
 from workbench.local_platform.state import State
 
-SLOW = {"id": "slow", "latency_ms": {"median": 400}}
+SLOW = {"id": "slow", "latency_ms": {"median": 1}}
 TWO = [{"name": "lab", "max_in_flight": 1}, {"name": "ben"}]
 
 
 @pytest.mark.parametrize(("policy", "status"), [("429", 429), ("503", 429), ("queue", 200)])
 def test_one_account_cannot_take_every_slot(policy: str, status: int) -> None:
-    state = State()
+    state, clock = State(), HeldClock()
     config = platform_of(SLOW, accounts=TWO, limits={"in_flight": 2}, silent={"past_limit": policy})
-    with ThreadedServer(config, state) as server, ThreadPoolExecutor(3) as pool:
-        other = state.create_key("ben")
+    around = Surroundings(clock=clock)
+    with ThreadedServer(config, state, around=around) as server, ThreadPoolExecutor(3) as pool, clock:
+        other, statistics = state.create_key("ben"), server.platform.statistics
 
         def ask(key: str) -> Any:
             with Caller(server, key) as caller:
                 return caller.ask("slow")
 
         first = pool.submit(ask, server.key)
-        until(lambda: server.platform.statistics.in_flight)
+        until(lambda: statistics.in_flight == 1)
         second, third = pool.submit(ask, server.key), pool.submit(ask, other)
+        until(lambda: statistics.requests.total() == 3 and statistics.in_flight == 2)
+        clock.let_go()
         assert first.result().status_code == third.result().status_code == 200, "the other account has a slot"
         assert second.result().status_code == status
         if status == 429:

@@ -9,8 +9,10 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from tests.contract.clocks import HeldClock
 from tests.waiting import until
 from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.shared import Surroundings
 
 M = {"id": "m", "simulated": "answers"}
 
@@ -71,12 +73,17 @@ def test_two_processes_share_one_cap_and_a_killed_one_counts_what_it_may_have_us
         ends = [json.loads(run.communicate(timeout=60)[0]) for run in runs]
         assert {end["status"] for end in ends} <= {"stopped", "complete"}
         assert sum(end["completed"] for end in ends) == 40 == server.platform.statistics.requests.total()
-    with ThreadedServer(platform_of(M | {"latency_ms": {"median": 500}})) as server:
+    clock = HeldClock()
+    with (
+        ThreadedServer(platform_of(M | {"latency_ms": {"median": 1}}), around=Surroundings(clock=clock)) as server,
+        clock,
+    ):
         bench = written(tmp_path / "killed", server, '[[caps]]\nper = "day"\nrequests = 6\n', "one", "two")
         process = bench.start("run", "one.toml")
         until(lambda: server.platform.statistics.requests.total() >= 4)
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=30)
+        clock.let_go()
         assert bench.json("run", "two.toml", "--no-report", code=7)["completed"] == 2
 
 
