@@ -312,6 +312,7 @@ def test_targets_that_are_no_scale_have_no_agreement(bench: Workbench) -> None:
     assert bench.json("show", "--ledger", "local.duckdb")["agreement"] is None
 
 
+@pytest.mark.slow
 def test_a_second_annotator_with_gaps_is_said_to_have_them(graded: Workbench) -> None:
     path = graded.folder / "essays.jsonl"
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]

@@ -176,6 +176,7 @@ def dropped(bench: Workbench, count: int = 28, **more: Any) -> None:
     ingest_journals(bench)  # once for all, in half the time
 
 
+@pytest.mark.slow
 def test_a_change_is_accepted_and_opened_again(bench: Workbench) -> None:
     dropped(bench)
     opened = bench.json("runs")[0]["open_alarms"]

@@ -60,6 +60,7 @@ def test_a_first_run_and_one_that_failed_have_pages(bench: Workbench) -> None:
     assert "One run so far, which is interrupted: there is nothing to compare it with." in job_page.text
 
 
+@pytest.mark.slow
 def test_what_an_outage_leaves_unsaid_is_not_said_of_it(bench: Workbench) -> None:
     """A run that is not complete is compared with nothing: the differences are of the two complete ones."""
     lost = {("mini", sample): Outcome.ROUTE_DOWN for sample in range(40)}

@@ -32,6 +32,7 @@ def means(bench: Workbench, run_id: str) -> dict[str, float | None]:
     return {row["scorer"]: row["mean"] for row in bench.json("show", run_id)["scores"]}
 
 
+@pytest.mark.slow
 def test_calls_are_stated_first_and_made_with_yes_alone(bench: Workbench) -> None:
     run_id = judged(bench)
     assert means(bench, run_id) == {"numeric": pytest.approx(4 / 6), "judge": None}

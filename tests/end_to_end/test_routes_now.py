@@ -36,6 +36,7 @@ def routes_page(bench: Workbench) -> Page:
     return Page(Path(bench.json("report")["report"]).with_name("routes.html"))
 
 
+@pytest.mark.slow
 def test_what_is_over_stands_apart_with_its_dates_and_runs(bench: Workbench, monkeypatch: Any) -> None:
     monkeypatch.setenv("WORKBENCH_NOW", "2026-12-10T00:00Z")
     three_weeks(bench)

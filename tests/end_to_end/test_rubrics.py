@@ -71,6 +71,7 @@ def test_two_judges_of_one_model_are_set_beside_each_other(judged: Workbench) ->
     assert all(f" {name} m " in text for name in expected)
 
 
+@pytest.mark.slow
 def test_a_rubric_that_was_changed_is_set_beside_the_one_before(judged: Workbench) -> None:
     write(judged, JUDGE.format(label="judge", model="erring", more=""))
     run_id = judged.json("run", "job.toml", "--no-report")["run_id"]

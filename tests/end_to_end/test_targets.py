@@ -47,6 +47,7 @@ def nights(bench: Workbench) -> Workbench:
     return bench
 
 
+@pytest.mark.slow
 def test_every_run_is_scored_by_the_corrected_targets_and_put_back(nights: Workbench, platform: ThreadedServer) -> None:
     right_before = means(nights)
     assert right_before == [pytest.approx(1 - WRONG / SAMPLES)] * 2
