@@ -1,6 +1,7 @@
 """How far numbers, labels and fields in answers agree with the targets, as it is shown and as JSON has it."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -142,7 +143,7 @@ def test_a_model_is_compared_with_itself_in_an_earlier_run(bench: Workbench) -> 
     worse = [LABELS[(number + (number % 3 == 0)) % 3] for number in range(45)]
     judged(bench, {"m": worse}, clusters=clusters)
     judged(bench, {"m": TARGETS}, clusters=clusters, run_id="r2")
-    kappa, accuracy = bench.json("compare", "r1", "r2", "--no-report")["agreement"]
+    kappa, accuracy, _ = bench.json("compare", "r1", "r2", "--no-report")["agreement"]
     assert (kappa["run_id"], kappa["baseline_run_id"], kappa["verdict"]) == ("r2", "r1", "better")
     assert kappa["found"]["method"] == "permutation test over 15 clusters, 9999 draws"
     assert accuracy["found"]["difference"] == pytest.approx(1 / 3)
@@ -354,3 +355,58 @@ def test_a_target_outside_the_declared_scale_stops_before_anything_is_sent(bench
     )
     grading(bench, "target_scale = [0, 5]")
     assert bench.json("plan", "job.toml", "--local")["samples"] == 40
+
+
+def test_numbers_are_compared_by_every_figure_of_theirs(bench: Workbench) -> None:
+    """A lower error is better; where an answer is not known, nothing is said by correlation."""
+    targets = [str(n % 6) for n in range(60)]
+    given = {"near": [float(n % 6) for n in range(60)], "wild": [float((n * 7 + n // 6) % 6) for n in range(60)]}
+    record(
+        bench, "r1", {name: [0.5] * 60 for name in given}, config='{"name":"numeric"}', targets=targets,
+        extracted=lambda model, sample: str(given[model][sample]),
+    )  # fmt: skip
+    found = {
+        one["figure"]: one for one in bench.json("compare", "r1", "--baseline", "near", "--no-report")["agreement"]
+    }
+    assert {name: one["verdict"] for name, one in found.items()} == {
+        "weighted kappa": "worse", "mean error": "worse", "pearson": "worse",
+    }  # fmt: skip
+    assert found["mean error"]["found"]["difference"] > 1
+    (line,) = [one for one in bench("compare", "r1", "--baseline", "near").stdout.splitlines() if "mean error" in one]
+    assert re.search(r"wild − near: weighted kappa −\S+ \[.*\]: worse; mean error \+\S+ \[.*\]: worse; Pearson −", line)
+    values: dict[str, list[float | None]] = {name: [0.5] * 60 for name in given}
+    values["wild"][3] = None
+    record(
+        bench, "r2", values, config='{"name":"numeric"}', targets=targets, outcomes={("wild", 3): Outcome.ROUTE_DOWN},
+        extracted=lambda model, sample: str(given[model][sample]),
+    )  # fmt: skip
+    found = {
+        one["figure"]: one for one in bench.json("compare", "r2", "--baseline", "near", "--no-report")["agreement"]
+    }
+    assert {name: one["verdict"] for name, one in found.items()} == {
+        "weighted kappa": "worse", "mean error": "worse", "pearson": "open",
+    }  # fmt: skip
+    assert found["pearson"]["at_lowest"] is None
+    assert found["mean error"]["at_lowest"]["difference"] < found["mean error"]["at_highest"]["difference"]
+    assert bench("compare", "r2", "--baseline", "near").stdout.count("1 of 60 answers unknown") >= 1
+
+
+@pytest.mark.slow
+def test_objects_are_compared_field_by_field(bench: Workbench) -> None:
+    """All fields of all models are one family of tests; a field without a difference is counted."""
+    right = [{"topic": LABELS[n % 3], "tone": LABELS[n // 3 % 3]} for n in range(45)]
+    off = [one | {"tone": LABELS[n % 3] if n % 2 else one["tone"]} for n, one in enumerate(right)]
+    given = {"a": right, "b": off}
+    record(
+        bench, "r1", {"a": [1.0] * 45, "b": [0.5] * 45}, config='{"name":"json"}', targets=right,
+        extracted=lambda model, sample: json.dumps(given[model][sample]),
+    )  # fmt: skip
+    found = {one["field"]: one for one in bench.json("compare", "r1", "--baseline", "a", "--no-report")["agreement"]}
+    assert {field: (one["figure"], one["verdict"]) for field, one in found.items()} == {
+        "topic": ("kappa", "none shown"), "tone": ("kappa", "worse"),
+    }  # fmt: skip
+    assert found["tone"]["adjusted_p"] >= found["tone"]["found"]["p_value"]
+    said = bench("compare", "r1", "--baseline", "a").stdout
+    assert re.search(r"b − a: “tone”: kappa −\S+ \[.*\]: worse; none in 1 other field\.", said)
+    (page,) = (bench.folder / "reports").rglob("r1*compare.html")
+    assert "none in 1 other field" in page.read_text("utf-8")

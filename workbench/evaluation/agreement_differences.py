@@ -1,24 +1,33 @@
 """How far a model's agreement with the targets is above the baseline's, on the answers that both were asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from workbench.evaluation.agreement_answers import ComparedPart, TargetAnswers
+from workbench.evaluation.agreement_answers import ComparedPart, GivenAnswers, TargetAnswers
 from workbench.evaluation.sides import ModelResult
-from workbench.stats.agreement import as_arrays
+from workbench.stats.agreement import as_arrays, farthest
 from workbench.stats.jackknife import Missing
 from workbench.stats.kappa import DistanceTo, Missed, Squared, Unequal, at_extreme
 from workbench.stats.label_agreement import label_arrays
 from workbench.stats.paired import LEVEL, holm_of_known
-from workbench.stats.paired_agreement import PairedAgreement, paired_agreement
+from workbench.stats.paired_agreement import (
+    BeyondChance,
+    Correlation,
+    MacroF1,
+    MeanError,
+    PairedAgreement,
+    SummedFigure,
+    paired_agreement,
+)
 
 if TYPE_CHECKING:
     from workbench.stats.jackknife import Mask, Numbers
 
-AgreementFigure = Literal["kappa", "weighted kappa", "accuracy"]
+AgreementFigure = Literal["kappa", "weighted kappa", "accuracy", "mean error", "pearson", "macro F1"]
+LOWER_IS_BETTER = frozenset({"mean error"})
 Verdict = Literal["better", "worse", "open", "none shown", "not comparable"]
 
 
@@ -29,6 +38,8 @@ class AgreementDifference(msgspec.Struct, frozen=True):
     model: str
     baseline_run_id: str
     baseline_model: str
+    field: str | None
+    """Of the objects that the answers are; None: they are compared as a whole."""
     figure: AgreementFigure
     asked: int
     """Answers that both were asked for, or one was and the other was to be."""
@@ -43,9 +54,10 @@ class AgreementDifference(msgspec.Struct, frozen=True):
     high: float | None
     """Of the interval at 95 %, whatever the unknown answers are; not adjusted for other models."""
     adjusted_p: float | None
-    """For all models beside the baseline (Holm)."""
+    """For all models beside the baseline, and all fields (Holm)."""
     verdict: Verdict
-    """open: it is shown on the answers that are known of both, and the unknown ones could change it."""
+    """better: nearer to the targets, which is a mean error below the baseline's. open: it is shown on the answers that are
+    known of both, and the unknown ones could change it, or nothing says what they do."""
 
 
 class _TestedPair(NamedTuple):
@@ -67,35 +79,75 @@ class _TestedPair(NamedTuple):
         return min(better, worse)
 
 
+class _Figure(NamedTuple):
+    """A figure by which two sides are compared."""
+
+    name: AgreementFigure
+    sums: SummedFigure
+    at_end: Callable[["Numbers", "Numbers", "Mask", bool], "Numbers"] | None
+    """Given answers, what is right, which are unknown, and whether the most is wanted: the answers with which it is the most, or
+    the least. None: nothing bounds what the unknown ones do to it."""
+
+
 def agreement_differences(
     answers: TargetAnswers | None, pairs: Sequence[tuple[ModelResult, ModelResult]]
 ) -> list[AgreementDifference]:
-    """Return each side's kappa beside its baseline's, and of labels its accuracy; none where answers are read field by field.
+    """Return each side's agreement beside its baseline's: of the answers as a whole by each figure, of fields by one each.
 
     Args:
         answers: Of the runs of all sides, by one scorer; None where it reads nothing that can be set beside the targets.
         pairs: Sides, each with its baseline.
     """
-    if answers is None or answers.parts[0].field is not None:
-        return []
-    (part,) = answers.parts
-    wanted: dict[AgreementFigure, DistanceTo] = {"kappa": Unequal, "accuracy": Missed}
-    if part.kind == "numbers":
-        wanted = {"weighted kappa": partial(Squared, scale=part.scale)}
+    wanted = [(part, figure) for part in answers.parts for figure in _figures(part)] if answers is not None else []
     found = []
-    for figure, distance in wanted.items():
-        beside = [_beside(answers, part, pair, distance) for pair in pairs]
+    for family in (("kappa", "weighted kappa"), ("accuracy",), ("mean error",), ("pearson",), ("macro F1",)):
+        places = [(part, figure, pair) for part, figure in wanted if figure.name in family for pair in pairs]
+        assert answers is not None or not places
+        beside = [_beside(answers, part, pair, figure) for part, figure, pair in places if answers is not None]
         adjusted = holm_of_known([one.p_value for one in beside])
         finished = holm_of_known([None if one.found is None else one.found.p_value for one in beside])
         found += [
-            _difference(pair, figure, one, p_value, known)
-            for pair, one, p_value, known in zip(pairs, beside, adjusted, finished, strict=True)
+            _difference(pair, part, figure.name, one, p_value, known)
+            for (part, figure, pair), one, p_value, known in zip(places, beside, adjusted, finished, strict=True)
         ]
     return found
 
 
+def _figures(part: ComparedPart) -> list[_Figure]:
+    """Return by what a part is compared; a field, of which there may be fifty, by one figure."""
+    import numpy as np
+
+    def by_chance(name: AgreementFigure, distance: DistanceTo) -> _Figure:
+        return _Figure(
+            name,
+            BeyondChance(distance),
+            lambda x, y, unknown, is_highest: at_extreme(x, y, unknown, distance, highest=is_highest),
+        )
+
+    if part.kind == "shares":
+        return [by_chance("accuracy", Missed)]
+    if part.kind == "labels":
+        found = [
+            by_chance("kappa", Unequal),
+            by_chance("accuracy", Missed),
+            _Figure("macro F1", MacroF1(len(part.labels)), None),
+        ]
+    else:
+        found = [
+            by_chance("weighted kappa", partial(Squared, scale=part.scale)),
+            _Figure(
+                "mean error",
+                MeanError(),
+                lambda x, y, unknown, is_highest: np.where(unknown, farthest(y, part.scale) if is_highest else y, x),
+            ),
+            _Figure("pearson", Correlation(), None),
+        ]
+    return found if part.field is None else found[:1]
+
+
 def _difference(
     pair: tuple[ModelResult, ModelResult],
+    part: ComparedPart,
     figure: AgreementFigure,
     one: _TestedPair,
     adjusted_p: float | None,
@@ -107,48 +159,59 @@ def _difference(
     if low is None or high is None:
         low = high = None
     return AgreementDifference(
-        side.run_id, side.model, base.run_id, base.model, figure, one.asked, one.unknown, one.found, one.at_lowest,
-        one.at_highest, low, high, adjusted_p, _verdict(one, adjusted_p, finished_p),
+        side.run_id, side.model, base.run_id, base.model, part.field, figure, one.asked, one.unknown, one.found,
+        one.at_lowest, one.at_highest, low, high, adjusted_p, _verdict(figure, one, adjusted_p, finished_p),
     )  # fmt: skip
 
 
-def _verdict(one: _TestedPair, adjusted_p: float | None, finished_p: float | None) -> Verdict:
-    if one.found is None or adjusted_p is None:
+def _verdict(figure: AgreementFigure, one: _TestedPair, adjusted_p: float | None, finished_p: float | None) -> Verdict:
+    if one.found is None:
         return "not comparable"
-    if adjusted_p < LEVEL and one.at_lowest is not None:
-        return "better" if one.at_lowest.difference > 0 else "worse"
+    if adjusted_p is not None and adjusted_p < LEVEL and one.at_lowest is not None:
+        is_above = one.at_lowest.difference > 0
+        return "better" if is_above is not (figure in LOWER_IS_BETTER) else "worse"
     return "open" if one.unknown and finished_p is not None and finished_p < LEVEL else "none shown"
 
 
 def _beside(
-    answers: TargetAnswers, part: ComparedPart, pair: tuple[ModelResult, ModelResult], distance: DistanceTo
+    answers: TargetAnswers, part: ComparedPart, pair: tuple[ModelResult, ModelResult], figure: _Figure
 ) -> _TestedPair:
     own, base = answers.of_both(part, *((side.run_id, side.model) for side in pair))
-    arrays = partial(as_arrays, scale=part.scale) if part.kind == "numbers" else label_arrays
     known = [place for place, both in enumerate(zip(own.given, base.given, strict=True)) if Missing.UNKNOWN not in both]
     asked, unknown = len(own.keys), len(own.keys) - len(known)
     if not known:
         return _TestedPair(asked, unknown, None, None, None)
-    (one, right, one_unknown), (other, _, other_unknown) = arrays(own.given, own.right), arrays(base.given, own.right)
-    found = paired_agreement(
-        (one[known], other[known]), right[known], [own.clusters[place] for place in known], distance
-    )
+    (one, right, one_unknown), (other, _, other_unknown) = (_arrays(part, figure.name, side) for side in (own, base))
+    clusters = [own.clusters[place] for place in known]
+    found = paired_agreement((one[known], other[known]), right[known], clusters, figure.sums)
     if found is None or not unknown:
         return _TestedPair(asked, unknown, found, found, found)
+    if figure.at_end is None:
+        return _TestedPair(asked, unknown, found, None, None)
+
+    def filled(x: "Numbers", missing: "Mask", *, is_highest: bool) -> "Numbers":
+        assert figure.at_end is not None
+        return figure.at_end(x, right, missing, is_highest) if missing.any() else x
+
     low, high = (
         paired_agreement(
-            (
-                _filled(one, right, one_unknown, distance, highest=ahead),
-                _filled(other, right, other_unknown, distance, highest=not ahead),
-            ),
+            (filled(one, one_unknown, is_highest=is_highest), filled(other, other_unknown, is_highest=not is_highest)),
             right,
             own.clusters,
-            distance,
+            figure.sums,
         )
-        for ahead in (False, True)
+        for is_highest in (False, True)
     )
     return _TestedPair(asked, unknown, found, low, high)
 
 
-def _filled(x: "Numbers", y: "Numbers", unknown: "Mask", distance: DistanceTo, *, highest: bool) -> "Numbers":
-    return at_extreme(x, y, unknown, distance, highest=highest) if unknown.any() else x
+def _arrays(part: ComparedPart, figure: AgreementFigure, side: GivenAnswers) -> "tuple[Numbers, Numbers, Mask]":
+    """Return what a side gave, what is right, and what is unknown; for a correlation what has no number is not one."""
+    import numpy as np
+
+    if part.kind != "numbers":
+        return label_arrays(side.given, side.right)
+    x, y, unknown = as_arrays(side.given, side.right, part.scale)
+    if figure == "pearson":
+        x = np.where([isinstance(one, Missing) for one in side.given], np.nan, x)
+    return x, y, unknown

@@ -88,8 +88,8 @@ def agreement(
         int((~unknown).sum()),
         mean(lambda x, y: x - y, least, most),
         mean(lambda x, y: np.abs(x - y), y, far, DISTANCE),
-        estimate(_correlation, numbers, left, CORRELATION),
-        estimate(lambda x, y: _correlation(_ranks(x), _ranks(y)), numbers, left, CORRELATION),
+        estimate(pearson, numbers, left, CORRELATION),
+        estimate(lambda x, y: pearson(_ranks(x), _ranks(y)), numbers, left, CORRELATION),
         over.estimate(
             lambda x, y: kappa(x, y, distance),
             lambda: (
@@ -128,7 +128,8 @@ def farthest(right: "Numbers", scale: tuple[float, float] | None = None) -> "Num
     return far
 
 
-def _correlation(x: "Numbers", y: "Numbers") -> float | None:
+def pearson(x: "Numbers", y: "Numbers") -> float | None:
+    """Return Pearson's correlation; None where either is the same everywhere."""
     import numpy as np
 
     if not len(x):

@@ -65,7 +65,7 @@ def label_agreement(
     """
     x, y, unknown = label_arrays(given, right)
     over = Jackknife((x, y), unknown, each_alone(clusters, len(x)))
-    macro = over.estimate(lambda x, y: _macro_f1(_confusion(x, y, len(labels))), ends=SHARE)
+    macro = over.estimate(lambda x, y: macro_f1(x, y, len(labels)), ends=SHARE)
     assert macro is not None
     table = _confusion(x[~unknown], y[~unknown], len(labels))
     return LabelAgreement(
@@ -107,8 +107,15 @@ def _confusion(x: "Numbers", y: "Numbers", labels: int) -> "Numbers":
     return counts
 
 
-def _macro_f1(table: "Numbers") -> float | None:
-    labels = len(table)
+def macro_f1(x: "Numbers", y: "Numbers", labels: int) -> float | None:
+    """Return the mean F1 of the classes that are right somewhere; None of no answers.
+
+    Args:
+        x: What was given, as places of labels.
+        y: What is right.
+        labels: How many there are.
+    """
+    table = _confusion(x, y, labels)
     support, given, hits = table.sum(axis=1), table.sum(axis=0)[:labels], table.diagonal()
     there = support > 0
     return float((2 * hits[there] / (support + given)[there]).mean()) if there.any() else None

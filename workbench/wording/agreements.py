@@ -31,7 +31,8 @@ LABELS = columns(_SIDE, _ACCURACY, column("kappa", kind="text", description=_KAP
 """The columns of labels."""
 FIELDS = columns(
     column("field", kind="text"), _SIDE, _ACCURACY,
-    column("kappa", kind="text", description=f"{_KAPPA}; of numbers with quadratic weights"), _MACRO_F1, _BIAS, _ERROR, _ANSWERS,
+    column("kappa", kind="text", description=f"{_KAPPA}; of numbers with quadratic weights"), _MACRO_F1, _BIAS, _ERROR,
+    column("pearson", kind="text"), column("spearman", kind="text"), _ANSWERS,
 )  # fmt: skip
 """The columns where each field has rows of its own."""
 CLASSES = columns(

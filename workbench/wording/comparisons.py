@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from workbench.display.text import percent, plural, significant, words
+from workbench.display.text import percent, plural, significant, visible, words
 from workbench.evaluation.agreement_differences import AgreementDifference
 from workbench.evaluation.comparison import Comparison, few_clusters
 from workbench.evaluation.differing import Differing, OtherDataset, OtherValues
@@ -148,31 +148,48 @@ def verdict_text(difference: Difference, comparison: Comparison) -> str:
 
 
 def agreement_lines(comparison: Comparison) -> list[str]:
-    """Return how far each side agrees with the targets beyond chance, beside its baseline: a line each."""
+    """Return how far each side agrees with the targets beside its baseline: a line for each pair.
+
+    Accuracy is left out, which the mean of the scores is; of fields those where nothing is shown are counted.
+    """
     names = {(side.run_id, side.model): side_name(side, comparison) for side in comparison.sides}
-    lines = []
+    pairs: dict[str, list[AgreementDifference]] = {}
     for one in comparison.agreement:
-        if one.figure == "accuracy":  # which the mean of the scores is
-            continue
         name, base = names[one.run_id, one.model], names[one.baseline_run_id, one.baseline_model]
+        if one.figure != "accuracy" or one.field is not None:
+            pairs.setdefault(f"{name} − {base}", []).append(one)
+    return [f"{pair}: {'; '.join(_agreement_parts(found))}." for pair, found in pairs.items()]
+
+
+def _agreement_parts(found: Sequence[AgreementDifference]) -> Iterator[str]:
+    """Yield what is said of one pair's agreement."""
+    told = [one for one in found if one.field is None or one.verdict in ("better", "worse", "open")]
+    unknown = {(one.unknown, one.asked) for one in found if one.verdict != "not comparable"}
+    for one in told:
+        where = "" if one.field is None else f"“{visible(one.field)}”: "
         if one.found is None:
-            lines.append(f"The {one.figure} of {name} and {base} is not defined on the answers that are known of both.")
+            yield f"{where}{_FIGURES.get(one.figure, one.figure)} is not defined on the answers that are known of both"
             continue
         value = signed(one.found.difference, are_shares=False)
         bounds = "" if one.low is None else f" {bounds_text(one.low, one.high, are_shares=False)}"
-        lines.append(f"{name} − {base}: {one.figure} {value}{bounds}: {_agreement_shown(one)}.")
-    return lines
+        yield f"{where}{_FIGURES.get(one.figure, one.figure)} {value}{bounds}: {_agreement_shown(one)}"
+    if rest := len(found) - len(told):
+        yield f"{'no difference shown in' if not told else 'none in'} {plural(rest, 'field' if not told else 'other field')}"
+    if len(unknown) == 1 and max(unknown)[0]:
+        yield f"{max(unknown)[0]} of {plural(max(unknown)[1], 'answer')} unknown"
+
+
+_FIGURES = {"pearson": "Pearson"}
 
 
 def _agreement_shown(one: AgreementDifference) -> str:
-    beside = f"; {one.unknown} of {plural(one.asked, 'answer')} unknown" if one.unknown else ""
     match one.verdict:
         case "better" | "worse":
-            return f"{one.verdict}{beside}"
+            return one.verdict
         case "open":
             return f"shown on the answers that are known of both; open over all {one.asked}: {one.unknown} unknown"
         case _:
-            return f"no difference shown{beside}"
+            return "no difference shown"
 
 
 _NOT_RIGHT = {

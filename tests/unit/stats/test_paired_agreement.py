@@ -6,8 +6,16 @@ import random
 import numpy as np
 import pytest
 
-from workbench.stats.kappa import DistanceTo, Missed, Squared, Unequal, kappa
-from workbench.stats.paired_agreement import MOST_EXACT, paired_agreement
+from workbench.stats.kappa import Missed, Squared, Unequal
+from workbench.stats.paired_agreement import (
+    MOST_EXACT,
+    BeyondChance,
+    Correlation,
+    MacroF1,
+    MeanError,
+    SummedFigure,
+    paired_agreement,
+)
 
 
 def drawn(chance: random.Random, n: int, alike: float, labels: int = 3) -> tuple[list[float], list[float], list[float]]:
@@ -19,23 +27,46 @@ def drawn(chance: random.Random, n: int, alike: float, labels: int = 3) -> tuple
     return one, other, right
 
 
-@pytest.mark.parametrize("distance", [Unequal, Squared, Missed])
-def test_few_clusters_are_swapped_in_every_way(distance: DistanceTo) -> None:
-    chance = random.Random(41)
+FIGURES: list[SummedFigure] = [
+    BeyondChance(Unequal), BeyondChance(Squared), BeyondChance(Missed), MeanError(), Correlation(), MacroF1(3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=["kappa", "weighted kappa", "accuracy", "error", "pearson", "macro F1"])
+def test_few_clusters_are_swapped_in_every_way(figure: SummedFigure) -> None:
+    chance, tried = random.Random(41), 0
     for _ in range(20):
         one, other, right = map(np.array, drawn(chance, 12, 0.5))
+        if isinstance(figure, Correlation):
+            one[chance.randrange(12)] = other[chance.randrange(12)] = np.nan
         clusters = [chance.randrange(6) for _ in range(12)]
-        found = paired_agreement((one, other), right, clusters, distance)
+        found = paired_agreement((one, other), right, clusters, figure)
         if found is None:
             continue
+        tried += 1
         differences = []
         for swapped in itertools.product([False, True], repeat=6):
             here = np.array([swapped[cluster] for cluster in clusters])
-            values = [kappa(np.where(here, *pair), right, distance) for pair in ((other, one), (one, other))]
-            differences.append((values[0] or 0.0) - (values[1] or 0.0))
+            values = [figure.value(np.where(here, *pair), right) for pair in ((other, one), (one, other))]
+            differences.append(np.nan if None in values else float(values[0] or 0.0) - float(values[1] or 0.0))
         assert found.difference == pytest.approx(differences[0])
-        assert found.p_value == pytest.approx(np.mean(np.abs(differences) >= abs(differences[0]) - 1e-12))
+        as_large = ~(np.abs(differences) < abs(differences[0]) - 1e-12)
+        assert found.p_value == pytest.approx(np.mean(as_large))
         assert found.method.startswith("permutation test over")
+    assert tried > 10
+
+
+@pytest.mark.parametrize("figure", [BeyondChance(Unequal), MeanError(), Correlation(), MacroF1(3)])
+def test_a_model_that_is_nearer_is_told_from_one_that_guesses(figure: SummedFigure) -> None:
+    one, other, right = map(np.array, drawn(random.Random(53), 90, 0.0))
+    near = np.where(np.arange(90) % 10 == 0, one, right)
+    found = paired_agreement((near, other), right, range(90), figure)
+    assert found is not None
+    assert found.p_value < 0.001
+    assert (found.difference > 0) is not isinstance(figure, MeanError)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.difference < found.high
 
 
 def test_draws_say_what_every_way_does() -> None:
@@ -43,14 +74,14 @@ def test_draws_say_what_every_way_does() -> None:
     one = [0.0] * 13 + [1.0] * 17
     right = [0.0, 1.0] * 15
     other = [1.0 - label for label in one[:13]] + one[13:]
-    found = paired_agreement((np.array(one), np.array(other)), np.array(right), range(30), Missed)
+    found = paired_agreement((np.array(one), np.array(other)), np.array(right), range(30), BeyondChance(Missed))
     assert found is not None
     assert found.differing == MOST_EXACT + 1
     assert "9999 draws" in found.method
     assert found.difference == pytest.approx(1 / 30)
     assert found.p_value == 1  # 7 : 6 is the least that thirteen can differ
-    ahead = paired_agreement((np.array(right), np.array(other)), np.array(right), range(30), Missed)
-    again = paired_agreement((np.array(right), np.array(other)), np.array(right), range(30), Missed)
+    ahead = paired_agreement((np.array(right), np.array(other)), np.array(right), range(30), BeyondChance(Missed))
+    again = paired_agreement((np.array(right), np.array(other)), np.array(right), range(30), BeyondChance(Missed))
     assert ahead == again
     assert ahead is not None
     wrong = sum(label != target for label, target in zip(other, right, strict=True))
@@ -59,7 +90,7 @@ def test_draws_say_what_every_way_does() -> None:
 
 def test_models_that_answer_alike_do_not_differ() -> None:
     one, _, right = drawn(random.Random(43), 30, 0.5)
-    found = paired_agreement((np.array(one), np.array(one)), np.array(right), range(30), Unequal)
+    found = paired_agreement((np.array(one), np.array(one)), np.array(right), range(30), BeyondChance(Unequal))
     assert found is not None
     assert (found.difference, found.p_value, found.low) == (0, 1, None)
 
@@ -69,7 +100,7 @@ def test_models_that_are_alike_are_rarely_told_apart() -> None:
     chance, hits, rounds = random.Random(47), 0, 400
     for _ in range(rounds):
         one, other, right = map(np.array, drawn(chance, 60, 0.6))
-        found = paired_agreement((one, other), right, range(60), Unequal)
+        found = paired_agreement((one, other), right, range(60), BeyondChance(Unequal))
         assert found is not None
         hits += found.p_value < 0.05
     assert hits / rounds < 0.05 + 3 * (0.05 * 0.95 / rounds) ** 0.5
