@@ -293,6 +293,16 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
 
 
 @pytest.mark.slow
+def test_merged_cells_are_said_and_stay(bench: Workbench, sheet: Path) -> None:
+    book = openpyxl.load_workbook(sheet)
+    book.worksheets[0].merge_cells("A3:A4")
+    book.save(sheet)
+    said = bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report", code=None).stderr
+    assert "has merged cells (A3:A4): the first of each has its value, and the others are empty" in said
+    assert [str(one) for one in openpyxl.load_workbook(sheet).worksheets[0].merged_cells.ranges] == ["A3:A4"]
+
+
+@pytest.mark.slow
 def test_a_file_that_is_open_or_read_only_gets_its_answers_beside_it(bench: Workbench, sheet: Path) -> None:
     before = sheet.read_bytes()
     other = workbook(bench.folder / "marks.filled.xlsx", [("x", "mine", 1)]).read_bytes()

@@ -73,6 +73,25 @@ def test_every_run_is_scored_by_the_corrected_targets_and_put_back(nights: Workb
 
 
 @pytest.mark.slow
+def test_corrected_rows_may_come_in_a_file_of_their_own(nights: Workbench, platform: ThreadedServer) -> None:
+    """A colleague's file with one corrected row, as CSV: the other samples stay as they are."""
+    dataset(nights, wrong=WRONG)
+    row = json.loads(sums(1))
+    nights.write("key.csv", f"id,input,target\n{row['id']},{row['input']},{row['target']}\n")
+    sent = calls(platform)
+    listed = nights("targets", "diff", "job.toml", "--dataset", "key.csv")
+    assert "`workbench targets apply job.toml --dataset key.csv --reason TEXT`" in listed.stderr
+    done = nights.json("targets", "apply", "job.toml", "--dataset", "key.csv", "--reason", "the second reader's key")
+    assert {one["sample_id"] for one in done["changes"]} == {"s0"}
+    assert means(nights) == [pytest.approx(1 - (WRONG - 1) / SAMPLES)] * 2
+    assert calls(platform) == sent
+    refused = nights("targets", "apply", "job.toml", "--dataset", "key.csv", "--restore", code=2).stderr
+    assert "leave --dataset out" in refused
+    nights.write("key.jsonl", '{"id": "s0", "input": \n')
+    assert "key.jsonl:1: " in nights("targets", "diff", "job.toml", "--dataset", "key.jsonl", code=2).stderr
+
+
+@pytest.mark.slow
 def test_corrected_runs_are_compared_with_newer_ones_on_every_sample(nights: Workbench) -> None:
     nights("run", "job.toml", "--no-report", "--occasion", "2026-11-03T02:00Z")
     compared = nights.json("compare", "--job", "sums", "--no-report")

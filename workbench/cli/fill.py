@@ -20,6 +20,7 @@ from workbench.cli.jobs import carry_out, print_run
 from workbench.cli.output import echo, print_json, say
 from workbench.dataset.filled import read_sheet
 from workbench.dataset.placing import check_target
+from workbench.dataset.samples import notes_on
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.job.job import Job, Part, load_job
 from workbench.planning.sheet_job import left_out, sheet_job, tagged
@@ -62,7 +63,7 @@ def fill(file: Path, job_path: Path, sheet: str | None, variant: str | None, out
     check_target(found, wanted.out)
     asked = tagged(options.narrowed_by(given, sheet_job(job, found, variant), part), found.path, sheet, wanted.out)
     filling = anyio.run(checked, where, job, asked, wanted, chosen)
-    for note in left_out(job, found):
+    for note in (*notes_on(found.path, sheet=found.name), *left_out(job, found)):
         say(f"note: {note}")
     if not is_confirmed(where, asked, chosen, say if given["as_json"] else echo, asks=False, yes=given["yes"]):
         if given["as_json"]:

@@ -1,7 +1,7 @@
 """`workbench targets`: corrected targets, for the runs that were scored by wrong ones."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,12 @@ from workbench.wording.scores import mean_text
 
 _MOST_LEFT = 5
 _all_runs = click.option("--all-runs", is_flag=True, help="The runs of other jobs, too, that asked the same.")
+_from_file = click.option(
+    "--dataset",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Rows with corrected targets, in place of the job's dataset; samples that it lacks stay as they are.",
+)
 
 
 @click.group()
@@ -48,14 +54,15 @@ def targets() -> None:
 @targets.command()
 @options.job_file
 @options.ledger
+@_from_file
 @_all_runs
 @options.as_json
-def diff(job: Path, all_runs: bool, as_json: bool, **given: Any) -> None:
+def diff(job: Path, dataset: Path | None, all_runs: bool, as_json: bool, **given: Any) -> None:
     """List the targets that the dataset of JOB has otherwise than its runs are scored by."""
     where = options.where(given)
     loaded = load_job(job)
     with reading(ledger_to_read(where)) as reader:
-        found = target_changes(reader, loaded, selected_samples(loaded), all_runs=all_runs)
+        found = target_changes(reader, loaded, _corrected(loaded, dataset), all_runs=all_runs)
     if as_json:
         print_json({"job": found.job, "runs": found.runs, "changes": _objects(found), "left": found.left})
         return
@@ -63,7 +70,8 @@ def diff(job: Path, all_runs: bool, as_json: bool, **given: Any) -> None:
     _print_changes(found)
     if not found.changes:
         return
-    words = ["targets", "apply", str(job), "--reason", "TEXT", *(["--all-runs"] if all_runs else [])]
+    words = ["targets", "apply", str(job), *(["--dataset", str(dataset)] if dataset else []), "--reason", "TEXT"]
+    words += ["--all-runs"] if all_runs else []
     runs = len({change.run_id for change in found.changes})
     apply = commands.command(*words, *options.words(where))
     say(f"`{apply}` scores {plural(runs, 'run')} by the targets of the dataset; nothing is sent")
@@ -72,17 +80,22 @@ def diff(job: Path, all_runs: bool, as_json: bool, **given: Any) -> None:
 @targets.command()
 @options.job_file
 @options.ledger
+@_from_file
 @_all_runs
 @click.option("--reason", metavar="TEXT", help="Why; it is recorded.")
 @click.option("--restore", is_flag=True, help="Score the runs by the targets that they recorded, again.")
 @options.as_json
-def apply(job: Path, all_runs: bool, reason: str | None, restore: bool, as_json: bool, **given: Any) -> None:
+def apply(
+    job: Path, dataset: Path | None, all_runs: bool, reason: str | None, restore: bool, as_json: bool, **given: Any
+) -> None:
     """Score the runs of JOB by the targets that its dataset has now; only judges have to be asked again, by `workbench score`.
 
     Targets are recorded with the runs and can be put back; answers, and what gates decided when a run ended, stay as they are.
     """
     if not restore and not (reason or "").strip():
         raise click.UsageError("say why with --reason TEXT")
+    if restore and dataset is not None:
+        raise click.UsageError("--restore takes back what was recorded: leave --dataset out")
     where = options.where(given)
     loaded = load_job(job)
     ledger = ledger_to_change(where)
@@ -91,7 +104,8 @@ def apply(job: Path, all_runs: bool, reason: str | None, restore: bool, as_json:
         if restore:
             found = restored(reader, loaded.name, all_runs=all_runs)
         else:
-            found = target_changes(reader, loaded, samples, all_runs=all_runs)
+            corrected = samples if dataset is None else _corrected(loaded, dataset)
+            found = target_changes(reader, loaded, corrected, all_runs=all_runs)
     changed = list(dict.fromkeys(change.run_id for change in found.changes))
     # with those that were spoken of before: a process that was killed may have recorded targets without scoring by them
     runs = list(dict.fromkeys([*changed, *found.said_at]))
@@ -122,6 +136,17 @@ def apply(job: Path, all_runs: bool, reason: str | None, restore: bool, as_json:
         asks = commands.command("score", run_id, "--yes", *options.words(where))
         say(f"{plural(left, 'judgement')} of run {run_id} still to be asked for: `{asks}`")
     sys.exit(ExitCode.INCOMPLETE if failed or pending else ExitCode.DONE)
+
+
+def _corrected(job: Job, path: Path | None) -> Iterable[Sample]:
+    """Return the samples with corrected targets: of the job's dataset, or all of a file that has rows as it does."""
+    if path is None:
+        return selected_samples(job)
+    table = msgspec.structs.replace(
+        job.dataset, path=str(path), format=None, delimiter=None, sheet=None, limit=None, sample_ids=[],
+        shuffle_seed=None,
+    )  # fmt: skip
+    return selected_samples(msgspec.structs.replace(job, dataset=table, dataset_paths=(str(path.absolute()),)))
 
 
 def _scored(ledger: Ledger, runs: Sequence[str], job: Job, samples: Sequence[Sample]) -> tuple[int, dict[str, str]]:

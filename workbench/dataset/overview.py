@@ -80,7 +80,7 @@ def overview(path: Path, layout: Layout | None, most: int, sheet: str | None = N
     return Overview(
         format=format_of(path), layout=taken.name, title=taken.title, note=taken.note, samples=len(lengths), **counts,
         shortest_chars=min(lengths), median_chars=median(lengths), longest_chars=max(lengths), metadata=list(metadata),
-        repeated_ids=ids.again, notes=[*notes_on(path), *filter(None, [repeated])], first=first,
+        repeated_ids=ids.again, notes=[*notes_on(path, sheet=sheet), *filter(None, [repeated])], first=first,
     )  # fmt: skip
 
 

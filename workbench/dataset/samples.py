@@ -269,17 +269,24 @@ def rows_of(
             return workbook_rows(path, sheet)
 
 
-def notes_on(path: Path, kind: Format | None = None, delimiter: str | None = None) -> list[str]:
-    """Return what is unusual of a file, and read all the same: its encoding, a column without a name.
+def notes_on(
+    path: Path, kind: Format | None = None, delimiter: str | None = None, sheet: str | None = None
+) -> list[str]:
+    """Return what is unusual of a file, and read all the same: its encoding, a column without a name, merged cells.
 
     Args:
         kind: Its format; detected from its content by default.
         delimiter: What separates the cells of a table; detected from its content by default.
+        sheet: Of a workbook; by default the only one that has rows.
 
     Raises:
         InputError: The file cannot be read.
     """
     found = kind or format_of(path)
+    if found == "xlsx":
+        from workbench.dataset.workbook import workbook_notes
+
+        return list(workbook_notes(path, sheet))
     if found not in ("csv", "tsv"):
         return []
     return list(table_notes(path, "\t" if found == "tsv" else delimiter or delimiter_of(path)))

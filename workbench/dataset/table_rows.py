@@ -15,6 +15,8 @@ from workbench.dataset.files import MOST_LINE_BYTES, encoding_of, likely_encodin
 from workbench.dataset.json_rows import PlacedRow
 from workbench.errors import Fault, InputError
 
+UNNAMED_INDEX = "its first column has no name, and is left out as an index"
+"""What is said of it."""
 _BATCH_ROWS = 1024
 _ENCODINGS = {"utf-16": "UTF-16", "cp1252": "CP1252 (Windows, Western Europe)"}
 _MOST_BATCH_BYTES = 2**27
@@ -104,7 +106,7 @@ def table_notes(path: Path, delimiter: str) -> Iterator[str]:
     with opened(path) as stream, io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
         header = next(csv.reader(text, delimiter=delimiter), [])
     if checked_header(header, f"{path}:1"):
-        yield "its first column has no name, and is left out as an index"
+        yield UNNAMED_INDEX
 
 
 def _plain(value: Any, place: str) -> Any:

@@ -1,18 +1,24 @@
 """Excel workbooks (.xlsx): one sheet, with a header line."""
 
 import datetime
+import re
 import warnings
+import zipfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.dataset.json_rows import PlacedRow
-from workbench.dataset.table_rows import check_index, checked_header
+from workbench.dataset.table_rows import UNNAMED_INDEX, check_index, checked_header
+from workbench.dataset.workbook_parts import parts_of
 from workbench.errors import Fault, InputError, nearest
 
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook
+
+_MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=[\"']([A-Z0-9:]+)")
+_MOST_RANGES = 3
 
 
 class SheetHead(NamedTuple):
@@ -71,6 +77,23 @@ def sheet_head(path: Path, sheet: str | None) -> SheetHead:
                     checked_header(names, _place(path, name, number))
                     return SheetHead(name, number, names, marks)
     return SheetHead(name, 0, [], marks)
+
+
+def workbook_notes(path: Path, sheet: str | None) -> Iterator[str]:
+    """Return what is unusual of a sheet that is read all the same.
+
+    Args:
+        sheet: Its name; None is the only one that has anything.
+    """
+    head = sheet_head(path, sheet)
+    if checked_header(head.names, str(path)):
+        yield UNNAMED_INDEX
+    merged: list[str] = []
+    with zipfile.ZipFile(path) as archive, suppress(LookupError):  # of a namespace that we do not know
+        merged = [one.decode() for one in _MERGED.findall(archive.read(parts_of(archive, head.sheet).sheet))]
+    if merged:
+        some = ", ".join(merged[:_MOST_RANGES]) + (", …" if len(merged) > _MOST_RANGES else "")
+        yield f"sheet {head.sheet!r} has merged cells ({some}): the first of each has its value, and the others are empty"
 
 
 def _opened(path: Path, *, data_only: bool) -> "Workbook":

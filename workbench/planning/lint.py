@@ -176,7 +176,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
     found = [
         Finding(job.where("dataset", "path"), f"{path}: {note}")
         for path in expand(job.dataset_paths, job.where("dataset", "path"))
-        for note in notes_on(path, job.dataset.format, job.dataset.delimiter)
+        for note in notes_on(path, job.dataset.format, job.dataset.delimiter, job.dataset.sheet)
     ]
     found += repeated_ids(plan)
     found += [

@@ -54,6 +54,22 @@ def test_a_sheet_is_read_with_its_types(tmp_path: Path) -> None:
     assert [place for place, _ in rows_of(path)] == [f"{path}: sheet 'Marks', row {number}" for number in (3, 4)]
 
 
+def test_merged_cells_and_an_index_without_a_name_are_said(tmp_path: Path) -> None:
+    path = workbook(
+        tmp_path / "d.xlsx",
+        ("Notes", [("no header",)]),
+        ("Marks", [(None, "topic", "input"), (0, "optics", "a"), (1, None, "b"), (2, "heat", "c")]),
+    )
+    book = openpyxl.load_workbook(path)
+    assert notes_on(path, sheet="Marks") == ["its first column has no name, and is left out as an index"]
+    book["Marks"].merge_cells("B2:B3")
+    book.save(path)
+    assert notes_on(path, sheet="Marks")[1:] == [
+        "sheet 'Marks' has merged cells (B2:B3): the first of each has its value, and the others are empty"
+    ]
+    assert notes_on(path, sheet="Notes") == []
+
+
 def test_of_several_sheets_one_is_named(tmp_path: Path) -> None:
     path = workbook(tmp_path / "d.xlsx", ("One", [("input",), ("a",)]), ("Two", [("input",), ("b",)]))
     assert (
