@@ -391,6 +391,31 @@ def test_numbers_are_compared_by_every_figure_of_theirs(bench: Workbench) -> Non
     assert bench("compare", "r2", "--baseline", "near").stdout.count("1 of 60 answers unknown") >= 1
 
 
+def test_gates_ask_for_bias_and_correlation(bench: Workbench) -> None:
+    """A model that gives no number where the essay is hard is not met by what is left."""
+    targets = [str(n % 6) for n in range(60)]
+    given = {"high": [min(5, n % 6 + 1) for n in range(60)], "shy": [n % 6 for n in range(60)]}
+    record(
+        bench, "r1", {name: [0.5] * 60 for name in given}, config='{"name":"numeric"}', targets=targets,
+        extracted=lambda model, sample: None if model == "shy" and sample < 20 else str(given[model][sample]),
+    )  # fmt: skip
+    tables = {"max_bias": 0.2, "min_pearson": 0.8, "min_spearman": 0.999}
+    gates = msgspec.convert({name: {"exact": wanted} for name, wanted in tables.items()}, GatesTable)
+    with reading(bench.ledger) as reader:
+        found = gate_findings(reader, run_findings(reader, "r1"), reader.all(RunItems, run_id="r1"), gates)
+    assert {(one.gate, one.model): one.result for one in found} == {
+        ("max_bias", "high"): "not met", ("max_bias", "shy"): "cannot tell",
+        ("min_pearson", "high"): "met", ("min_pearson", "shy"): "cannot tell",
+        ("min_spearman", "high"): "not met", ("min_spearman", "shy"): "cannot tell",
+    }  # fmt: skip
+    says = {(one.gate, one.model): gate_text(one) for one in found}
+    assert says["max_bias", "high"].endswith("by “exact”; no more above or below than 0.2 is wanted")
+    assert says["min_pearson", "shy"].startswith(
+        "shy has a Pearson correlation of 1.000, without an interval, by “exact”"
+    )
+    assert says["min_pearson", "shy"].endswith("; answers without a number are left out of it")
+
+
 @pytest.mark.slow
 def test_objects_are_compared_field_by_field(bench: Workbench) -> None:
     """All fields of all models are one family of tests; a field without a difference is counted."""

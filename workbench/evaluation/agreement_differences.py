@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from workbench.evaluation.agreement_answers import ComparedPart, GivenAnswers, TargetAnswers
+from workbench.evaluation.agreement_answers import ComparedPart, TargetAnswers
 from workbench.evaluation.sides import ModelResult
 from workbench.stats.agreement import as_arrays, farthest
 from workbench.stats.jackknife import Missing
@@ -44,7 +44,7 @@ class AgreementDifference(msgspec.Struct, frozen=True):
     asked: int
     """Answers that both were asked for, or one was and the other was to be."""
     unknown: int
-    """Of them, those of which either is unknown."""
+    """Of them, those of which either is unknown, or for a correlation has no number."""
     found: PairedAgreement | None
     """On the answers that are known of both; None where it is not defined there."""
     at_lowest: PairedAgreement | None
@@ -177,11 +177,17 @@ def _beside(
     answers: TargetAnswers, part: ComparedPart, pair: tuple[ModelResult, ModelResult], figure: _Figure
 ) -> _TestedPair:
     own, base = answers.of_both(part, *((side.run_id, side.model) for side in pair))
-    known = [place for place, both in enumerate(zip(own.given, base.given, strict=True)) if Missing.UNKNOWN not in both]
+    left_out = (Missing.UNKNOWN, Missing.NOT_RIGHT) if figure.name == "pearson" else (Missing.UNKNOWN,)
+    known = [
+        place
+        for place, both in enumerate(zip(own.given, base.given, strict=True))
+        if not any(one in left_out for one in both)
+    ]
     asked, unknown = len(own.keys), len(own.keys) - len(known)
     if not known:
         return _TestedPair(asked, unknown, None, None, None)
-    (one, right, one_unknown), (other, _, other_unknown) = (_arrays(part, figure.name, side) for side in (own, base))
+    arrays = partial(as_arrays, scale=part.scale) if part.kind == "numbers" else label_arrays
+    (one, right, one_unknown), (other, _, other_unknown) = arrays(own.given, own.right), arrays(base.given, own.right)
     clusters = [own.clusters[place] for place in known]
     found = paired_agreement((one[known], other[known]), right[known], clusters, figure.sums)
     if found is None or not unknown:
@@ -203,15 +209,3 @@ def _beside(
         for is_highest in (False, True)
     )
     return _TestedPair(asked, unknown, found, low, high)
-
-
-def _arrays(part: ComparedPart, figure: AgreementFigure, side: GivenAnswers) -> "tuple[Numbers, Numbers, Mask]":
-    """Return what a side gave, what is right, and what is unknown; for a correlation what has no number is not one."""
-    import numpy as np
-
-    if part.kind != "numbers":
-        return label_arrays(side.given, side.right)
-    x, y, unknown = as_arrays(side.given, side.right, part.scale)
-    if figure == "pearson":
-        x = np.where([isinstance(one, Missing) for one in side.given], np.nan, x)
-    return x, y, unknown

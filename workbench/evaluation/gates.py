@@ -39,6 +39,7 @@ from workbench.ledger.score_rows import EarlierRun, RunScorer
 from workbench.ledger.store import Ledger
 from workbench.stats.agreement import Agreement
 from workbench.stats.intervals import Interval
+from workbench.stats.jackknife import Estimate
 from workbench.stats.label_agreement import LabelAgreement
 
 
@@ -108,6 +109,9 @@ def _agreements(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterat
         "min_kappa": gates.min_kappa,
         "min_macro_f1": gates.min_macro_f1,
         "max_mean_error": gates.max_mean_error,
+        "max_bias": gates.max_bias,
+        "min_pearson": gates.min_pearson,
+        "min_spearman": gates.min_spearman,
     }
     for gate, limits in tables.items():
         for name, wanted in limits.items():
@@ -127,24 +131,45 @@ def _agreements(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterat
 
 def _agreement(gate: str, side: SideAgreement, wanted: float) -> tuple[GateVerdict, AgreementFound]:
     """Return one model's figure by its 95 % interval."""
-    of = side.found
-    figure: AgreementFigure = "weighted kappa" if isinstance(of, Agreement) else "kappa"
-    value = side.kappa
-    if gate == "min_macro_f1":
-        figure, value = "macro F1", of.macro_f1 if isinstance(of, LabelAgreement) else None
-    elif gate == "max_mean_error":
-        figure, value = "mean error", of.absolute_error if isinstance(of, Agreement) else None
+    figure, value = _figure(gate, side)
     found = AgreementFound(figure, wanted, side.asked, side.unknown)
     if value is None:
         return "cannot tell", found
+    low, high = value.low, value.high
+    left_out = side.unknown + (side.not_right if figure in ("pearson", "spearman") else 0)
+    if left_out and value.at_lowest is None:  # over the others it may be what it would be over none of the hard ones
+        low = high = None
     found = msgspec.structs.replace(
-        found, value=value.value, at_lowest=value.at_lowest, at_highest=value.at_highest, low=value.low, high=value.high
+        found, value=value.value, at_lowest=value.at_lowest, at_highest=value.at_highest, low=low, high=high
     )
-    if value.low is None or value.high is None:
+    if low is None or high is None:
         return "cannot tell", found
-    if gate == "max_mean_error":
-        return "met" if value.high <= wanted else "not met" if value.low > wanted else "cannot tell", found
-    return "met" if value.low >= wanted else "not met" if value.high < wanted else "cannot tell", found
+    if gate == "max_bias":
+        is_met, is_missed = -wanted <= low and high <= wanted, low > wanted or high < -wanted
+    elif gate == "max_mean_error":
+        is_met, is_missed = high <= wanted, low > wanted
+    else:
+        is_met, is_missed = low >= wanted, high < wanted
+    return "met" if is_met else "not met" if is_missed else "cannot tell", found
+
+
+def _figure(gate: str, side: SideAgreement) -> tuple[AgreementFigure, Estimate | None]:
+    """Return what a gate looks at; None where it is not defined, or of another kind of answers."""
+    of = side.found
+    numbers = of if isinstance(of, Agreement) else None
+    match gate:
+        case "min_macro_f1":
+            return "macro F1", of.macro_f1 if isinstance(of, LabelAgreement) else None
+        case "max_mean_error":
+            return "mean error", None if numbers is None else numbers.absolute_error
+        case "max_bias":
+            return "bias", None if numbers is None else numbers.bias
+        case "min_pearson":
+            return "pearson", None if numbers is None else numbers.pearson
+        case "min_spearman":
+            return "spearman", None if numbers is None else numbers.spearman
+        case _:
+            return "kappa" if numbers is None else "weighted kappa", side.kappa
 
 
 def _beside(interval: Interval | None, wanted: float) -> tuple[GateVerdict, MeanFound]:

@@ -165,6 +165,9 @@ def _agreement_gate_faults(job: JobFile, gates: GatesTable) -> list[Problem]:
         "min_kappa": ("label", "number"),
         "min_macro_f1": ("label",),
         "max_mean_error": ("number",),
+        "max_bias": ("number",),
+        "min_pearson": ("number",),
+        "min_spearman": ("number",),
     }
     scorers, found = {scorer.named: scorer for scorer in job.scorers}, []
     for table, kinds in read.items():

@@ -229,7 +229,8 @@ def scorer_and_field(name: str, scorers: Collection[str]) -> tuple[str, str | No
 class GatesTable(TomlTable, frozen=True):
     """`[gates]`: what a complete run must reach; one that does not ends with exit code 100.
 
-    Where a scorer reads the fields of an object, `"SCORER.FIELD"` names one in `min_kappa`, `min_macro_f1` and `max_mean_error`.
+    Where a scorer reads the fields of an object, `"SCORER.FIELD"` names one in `min_kappa`, `min_macro_f1`, `max_mean_error`,
+    `max_bias`, `min_pearson` and `min_spearman`.
     """
 
     min_mean: dict[str, float] = {}
@@ -242,6 +243,12 @@ class GatesTable(TomlTable, frozen=True):
     """Scorer of labels -> the mean F1 of the classes that each model must reach, by its 95 % interval."""
     max_mean_error: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
     """Scorer of numbers -> how far each model may be from the targets on average, by its 95 % interval."""
+    max_bias: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
+    """Scorer of numbers -> how far the mean of each model may be above or below that of the targets, by its 95 % interval."""
+    min_pearson: dict[str, Annotated[float, msgspec.Meta(ge=-1, le=1)]] = {}
+    """Scorer of numbers -> the correlation with the targets that each model must reach, by its 95 % interval."""
+    min_spearman: dict[str, Annotated[float, msgspec.Meta(ge=-1, le=1)]] = {}
+    """The same of ranks."""
     max_drop: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
     """Scorer -> how far a model may score below the baseline on the samples of both, by a paired test at 5 % for all models."""
     baseline: str = PREVIOUS

@@ -6,7 +6,7 @@ import msgspec
 
 from workbench.endings import GateVerdict
 
-AgreementFigure = Literal["kappa", "weighted kappa", "macro F1", "mean error"]
+AgreementFigure = Literal["kappa", "weighted kappa", "macro F1", "mean error", "bias", "pearson", "spearman"]
 
 
 class _Evidence(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="of"):
@@ -81,7 +81,7 @@ class OverConstant(_Evidence, frozen=True, tag="over constant"):
 
 
 class AgreementFound(_Evidence, frozen=True, tag="agreement"):
-    """How far a model agrees with the targets, beside the least that is wanted, or of a mean error the most."""
+    """How far a model agrees with the targets, beside the least that is wanted, or of a mean error or a bias the most."""
 
     figure: AgreementFigure
     wanted: float

@@ -48,7 +48,7 @@ class SummedFigure(Protocol):
         ...
 
     def terms(self, x: "Numbers", y: "Numbers") -> "Numbers":
-        """Return what each answer adds to each sum: a row a sum, a column an answer."""
+        """Return what each answer adds to each sum, by sum and answer."""
         ...
 
     def of(self, sums: "Numbers") -> "Numbers":
@@ -99,29 +99,26 @@ class MeanError:
 
 
 class Correlation:
-    """Pearson's, over the answers that are numbers; the others are not a number (NaN)."""
+    """Pearson's."""
 
     def value(self, x: "Numbers", y: "Numbers") -> float | None:
         """Return it; None where the numbers, or what is right of them, are all the same."""
-        there = x == x
-        return pearson(x[there], y[there])
+        return pearson(x, y)
 
     def terms(self, x: "Numbers", y: "Numbers") -> "Numbers":
-        """Return 1, x, y, x², y² and xy of each answer, about the mean of what is right; 0 where there is no number."""
+        """Return 1, x, y, x², y² and xy of each answer, about the mean of what is right."""
         import numpy as np
 
-        there = x == x
-        u, v = np.where(there, x, 0) - there * y.mean(), there * (y - y.mean())
-        return np.stack([there.astype(float), u, v, u * u, v * v, u * v])
+        u, v = x - y.mean(), y - y.mean()
+        return np.stack([np.ones_like(y), u, v, u * u, v * v, u * v])
 
     def of(self, sums: "Numbers") -> "Numbers":
         """Return the covariance over the root of both variances."""
         import numpy as np
 
         n, x, y, xx, yy, xy = sums
-        with np.errstate(divide="ignore", invalid="ignore"):
-            spread = (xx - x * x / n) * (yy - y * y / n)
-            found: Numbers = (xy - x * y / n) / np.sqrt(np.where(spread > _CLOSE, spread, np.nan))
+        spread = (xx - x * x / n) * (yy - y * y / n)
+        found: Numbers = (xy - x * y / n) / np.sqrt(np.where(spread > _CLOSE, spread, np.nan))
         return found
 
 
@@ -190,8 +187,7 @@ def paired_agreement(
     found = estimate_of(difference, [without(kept) for kept in left_out(clusters)])
     names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
     group = np.asarray([names[name] for name in clusters])
-    apart = (both[0] != both[1]) & ~(np.isnan(both[0]) & np.isnan(both[1]))
-    differs = np.bincount(group, weights=apart, minlength=len(names)) > 0
+    differs = np.bincount(group, weights=both[0] != both[1], minlength=len(names)) > 0
     sums = np.asarray(
         [[np.bincount(group, weights=terms, minlength=len(names)) for terms in figure.terms(x, right)] for x in both]
     )  # model, sum, cluster

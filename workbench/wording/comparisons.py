@@ -164,7 +164,7 @@ def agreement_lines(comparison: Comparison) -> list[str]:
 def _agreement_parts(found: Sequence[AgreementDifference]) -> Iterator[str]:
     """Yield what is said of one pair's agreement."""
     told = [one for one in found if one.field is None or one.verdict in ("better", "worse", "open")]
-    unknown = {(one.unknown, one.asked) for one in found if one.verdict != "not comparable"}
+    unknown = {(one.unknown, one.asked) for one in found if one.verdict != "not comparable" and one.figure != "pearson"}
     for one in told:
         where = "" if one.field is None else f"“{visible(one.field)}”: "
         if one.found is None:
@@ -187,7 +187,8 @@ def _agreement_shown(one: AgreementDifference) -> str:
         case "better" | "worse":
             return one.verdict
         case "open":
-            return f"shown on the answers that are known of both; open over all {one.asked}: {one.unknown} unknown"
+            lack = "without a number" if one.figure == "pearson" else "unknown"
+            return f"shown on the answers that are known of both; open over all {one.asked}: {one.unknown} {lack}"
         case _:
             return "no difference shown"
 

@@ -135,17 +135,23 @@ def _over_constant(found: GateFinding, of: OverConstant) -> str:
     return says + (f"; {of.unknown} of {of.asked} samples are unknown" if of.unknown else "")
 
 
+_CORRELATIONS = {"pearson": "Pearson correlation", "spearman": "Spearman correlation"}
+
+
 def _agreement(found: GateFinding, of: AgreementFound) -> str:
-    end = "at most" if of.figure == "mean error" else "at least"
+    end = {"mean error": "at most", "bias": "no more above or below than"}.get(of.figure, "at least")
     wanted, by = f"{end} {of.wanted:g} is wanted", f"by “{found.scorer}”"
+    figure = _CORRELATIONS.get(of.figure, of.figure)
     if of.value is None:
         why = "nothing is known of its answers" if of.unknown == of.asked else "it is not defined"
-        return f"{found.model} has no {of.figure} {by}: {why}; {wanted}"
+        return f"{found.model} has no {figure} {by}: {why}; {wanted}"
     value = f"{of.value:.3f}"
     if of.at_lowest is not None and of.at_highest is not None:
         value = f"{of.at_lowest:.3f} to {of.at_highest:.3f}"
     bounds = ", without an interval," if of.low is None or of.high is None else f" [{of.low:.3f}, {of.high:.3f}]"
-    says = f"{found.model} has a {of.figure} of {value}{bounds} {by}; {wanted}"
+    says = f"{found.model} has a {figure} of {value}{bounds} {by}; {wanted}"
+    if of.low is None and of.at_lowest is None and not of.unknown and figure in _CORRELATIONS.values():
+        return f"{says}; answers without a number are left out of it"
     return says + (f"; {of.unknown} of {of.asked} answers are unknown" if of.unknown else "")
 
 
