@@ -14,11 +14,12 @@ from workbench.api.judging import judge, judging
 from workbench.api.pipeline import decided_after_judging
 from workbench.api.session import Target, ledger_to_change
 from workbench.cli import options
-from workbench.cli.output import echo, print_json, print_table, say
-from workbench.display.columns import columns
+from workbench.cli.output import echo, print_json, say
+from workbench.cli.run_screen import print_findings
 from workbench.display.text import count, plural
 from workbench.endings import GateResult
 from workbench.errors import ExitCode
+from workbench.evaluation.references import reference_objects
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, run_figures, score_objects
 from workbench.job.job import Job, load_job, parse_job
@@ -29,7 +30,6 @@ from workbench.planning.again import OF_A_JUDGE, Kind
 from workbench.running.signals import handlers, restore
 from workbench.scoring.judge import PENDING, Judge
 from workbench.wording.runs import broken_text
-from workbench.wording.scores import mean_text
 
 
 @click.command()
@@ -81,18 +81,15 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
     with reading(ledger) as reader:
         figures = run_figures(reader, run)
     if as_json:
-        found = {"scores": score_objects(figures), "gates": msgspec.to_builtins(decided)}
+        found = {"scores": score_objects(figures), "references": reference_objects(figures.standing.references)}
+        found |= {"gates": msgspec.to_builtins(decided)}
         print_json({"run_id": run, "written": written, "pending": pending} | found)
     else:
-        rows = [
-            msgspec.structs.asdict(row) | {"of_asked": None if interval is None else mean_text(interval)}
-            for row, interval in figures.scores
-        ]
-        print_table(rows, columns("model", "scorer", "of_asked", "mean", "scored", "unscored"))
+        print_findings(figures)
         say(f"{written} scores are new or changed")
         for gate in decided:
             echo(f"gate {gate.gate} {gate.result}: {gate.says}")
-    for one in figures.broken:
+    for one in figures.broken if as_json else ():
         say(broken_text(one))
     nothing_judged = any(one.failed == one.answers for one in figures.broken)
     sys.exit(code or (ExitCode.INCOMPLETE if pending or left or nothing_judged else ExitCode.DONE))
