@@ -94,11 +94,18 @@ def without_chance(text: str, folder: str = "/home/ada/tickets") -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.file_ledger  # a team's has a settings file, which `plan` names
 def test_the_tutorial_word_by_word(tmp_path: Path) -> None:
     """Its files are written as it says, and its commands print what it says."""
     bench = Workbench(tmp_path, None)
     printed = 0
     for kind, block in re.findall(r"^```(\w+)\n(.*?)^```$", topic("tutorial"), re.MULTILINE | re.DOTALL):
+        if kind == "diff":  # of a line of the sheet
+            before, after = (line[1:] for line in block.splitlines())
+            text = (tmp_path / "tickets.csv").read_text()
+            assert before in text
+            (tmp_path / "tickets.csv").write_text(text.replace(before, after))
+            continue
         if kind != "console":
             with (tmp_path / f"tickets.{kind}").open("a") as file:
                 file.write(("\n" if file.tell() else "") + block)
@@ -107,7 +114,10 @@ def test_the_tutorial_word_by_word(tmp_path: Path) -> None:
         done = bench(*shlex.split(command.removeprefix("$ workbench ")))
         assert without_chance(done.stdout, str(tmp_path)) == without_chance(said), command
         printed += 1
-    assert printed == 6
+    assert printed == 9
+    header, row = (tmp_path / "tickets.csv").read_text().splitlines()[:2]
+    assert header == "ticket,message,category,answer,score.exact,flag (workbench)"
+    assert row.startswith("1,My parcel has not arrived and it was due on Monday.,delivery,")
 
 
 @pytest.mark.slow
