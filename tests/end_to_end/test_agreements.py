@@ -357,6 +357,42 @@ def test_a_target_outside_the_declared_scale_stops_before_anything_is_sent(bench
     assert bench.json("plan", "job.toml", "--local")["samples"] == 40
 
 
+def test_a_field_s_scale_is_declared(bench: Workbench) -> None:
+    """Forty different grades, as numbers and texts; one is given beyond the scale, and one as a truth value."""
+    targets = [{"grade": round(0.1 * n, 1) if n % 2 else f"{0.1 * n:.1f}", "on": True} for n in range(40)]
+    given = [*targets[:-2], {"grade": 77}, {"grade": True}]
+    for run_id, more in (("r1", ""), ("r2", ',"target_scales":{"grade":[0,5]}')):
+        record(
+            bench, run_id, {"m": [1.0] * 40}, config=f'{{"name":"json"{more}}}', targets=targets,
+            extracted=lambda _, sample: json.dumps(given[sample]),
+        )  # fmt: skip
+    kinds = {part["field"]: part["kind"] for part in bench.json("show", "r1")["agreement"]["fields"]}
+    assert kinds == {"grade": "shares", "on": "labels"}
+    grade, _ = bench.json("show", "r2")["agreement"]["fields"]
+    (side,) = grade["sides"]
+    assert (grade["kind"], side["asked"], side["not_right"], side["found"]["numbers"]) == ("numbers", 40, 2, 38)
+
+
+@pytest.mark.parametrize(
+    ("target", "scale", "said"),
+    [
+        (7, "[0, 5]", "scorers[0].target_scales: the target 7 of the field 'grade' is outside 0 to 5: sample 's1'"),
+        ("high", "[0, 5]", "the target \"high\" of the field 'grade' is outside 0 to 5"),
+        (True, "[0, 5]", "the target true of the field 'grade' is outside 0 to 5"),
+        (1, "[5, 5]", "target_scales.grade: expected two finite numbers"),
+    ],
+)
+def test_a_field_outside_its_declared_scale_stops_before_anything_is_sent(
+    bench: Workbench, target: Any, scale: str, said: str
+) -> None:
+    rows = [{"id": f"s{n}", "input": f"{n}?", "target": {"grade": n and target}} for n in range(2)]
+    bench.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    scorer = f'name = "json"\ntarget_scales = {{ grade = {scale} }}\n'
+    bench.write("job.toml", job("sim/instant").replace('name = "numeric"\n', scorer))
+    assert said in bench("lint", "job.toml", code=2).stderr
+    assert not bench.ledger.exists
+
+
 def test_numbers_are_compared_by_every_figure_of_theirs(bench: Workbench) -> None:
     """A lower error is better; where an answer is not known, nothing is said by correlation."""
     targets = [str(n % 6) for n in range(60)]

@@ -15,7 +15,7 @@ from workbench.records import Sample
 from workbench.scoring.folding import folded
 from workbench.scoring.json_fields import JsonFields
 from workbench.scoring.kinds import Kind
-from workbench.scoring.numeric import Numeric
+from workbench.scoring.numeric import Numeric, Scale, is_within
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import judges
 from workbench.scoring.structure import number_of, same
@@ -219,16 +219,25 @@ def _of_numbers(scorer: Scorer, right: Mapping[str, float]) -> Iterator[Compared
         if _is_scale(list(right.values())):
             yield ComparedPart(None, "numbers", [], dict(right), _number)
         return
-    least, most = declared
-    on_scale = {key: value for key, value in right.items() if least <= value <= most}  # a run of before it was declared
+    if (part := _scaled(None, declared, right, _number)) is not None:
+        yield part
+
+
+def _scaled(
+    field: str | None, scale: Scale, right: Mapping[str, float], read: Callable[[str, float, Any], float | Missing]
+) -> ComparedPart | None:
+    """Return numbers beside those of the targets on a declared scale: one that is given beyond it is not right."""
+    on_scale = {
+        key: value for key, value in right.items() if is_within(value, scale)
+    }  # a run of before it was declared
     if len(on_scale) < _LEAST_SAMPLES or len(set(on_scale.values())) < 2:
-        return
+        return None
 
-    def read(sample_key: str, value: float, said: Any) -> float | Missing:
-        given = _number(sample_key, value, said)
-        return given if isinstance(given, Missing) or least <= given <= most else Missing.NOT_RIGHT
+    def read_within(sample_key: str, value: float, said: Any) -> float | Missing:
+        given = read(sample_key, value, said)
+        return given if isinstance(given, Missing) or is_within(given, scale) else Missing.NOT_RIGHT
 
-    yield ComparedPart(None, "numbers", [], on_scale, read, declared)
+    return ComparedPart(field, "numbers", [], on_scale, read_within, scale)
 
 
 def _is_scale(targets: Sequence[float]) -> bool:
@@ -297,13 +306,19 @@ def _of_fields(scorer: JsonFields, wanted: Mapping[str, Mapping[str, Any]]) -> t
 def _field(scorer: JsonFields, name: str, wanted: Mapping[str, Any]) -> ComparedPart:
     values = list(wanted.values())
     numbers = {key: float(number) for key, one in wanted.items() if (number := _plain_number(one)) is not None}
-    if len(numbers) == len(values) and _is_scale(list(numbers.values())):
 
-        def read_number(sample_key: str, value: float, said: Any) -> float | Missing:
-            given = _field_of(said, name)
-            is_text = isinstance(given, str) and scorer.types == "exact"
-            return _number(sample_key, value, None if is_text or isinstance(given, bool) else number_of(given))
+    def read_number(sample_key: str, value: float, said: Any) -> float | Missing:
+        given = _field_of(said, name)
+        is_text = isinstance(given, str) and scorer.types == "exact"
+        return _number(sample_key, value, None if is_text or isinstance(given, bool) else number_of(given))
 
+    declared = (scorer.target_scales or {}).get(name)
+    if declared is not None:
+        told = {key: None if isinstance(one, bool) else number_of(one) for key, one in wanted.items()}
+        on_it = {key: float(number) for key, number in told.items() if number is not None}
+        if (part := _scaled(name, declared, on_it, read_number)) is not None:
+            return part
+    elif len(numbers) == len(values) and _is_scale(list(numbers.values())):
         return ComparedPart(name, "numbers", [], numbers, read_number)
 
     def is_right(sample_key: str, said: Any) -> float:

@@ -273,7 +273,8 @@ class Plan:
                 if not judges(scorer, sample):
                     self.unjudged[scorer.named] = self.unjudged.get(scorer.named, 0) + 1
                 elif problem := scorer.off_scale(sample):
-                    where = self.job.where("scorers", number, "target_scale")
+                    option = "target_scales" if scorer.reads == "fields" else "target_scale"
+                    where = self.job.where("scorers", number, option)
                     raise InputError(
                         Fault(where, f"{problem}: sample {sample.id!r}", "correct the scale or the target")
                     )

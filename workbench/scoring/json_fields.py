@@ -1,12 +1,16 @@
 """`json`: the share of the target object's fields that the answer's JSON object has right."""
 
 import json
+from collections.abc import Iterator
 from typing import Any, Literal
+
+import msgspec
 
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
+from workbench.scoring.numeric import Scale, is_within, scale_faults, scale_text
 from workbench.scoring.scorer import CannotJudgeError
-from workbench.scoring.structure import ValueRules, as_object, object_in, wrong_fields
+from workbench.scoring.structure import ValueRules, as_object, number_of, object_in, wrong_fields
 
 _SHOWN = 3
 
@@ -16,6 +20,8 @@ class JsonFields(ValueRules, frozen=True, tag="json"):
 
     whole: bool = False
     """Score 1 only when every field is right, else 0."""
+    target_scales: dict[str, Scale] | msgspec.UnsetType = msgspec.UNSET
+    """Field -> the least and the most that its targets may be, such as [0, 5] of grades: see `target_scale` of `numeric`."""
 
     def target_of(self, sample: Sample) -> dict[str, Any]:
         """Return the wanted fields."""
@@ -36,6 +42,23 @@ class JsonFields(ValueRules, frozen=True, tag="json"):
         shown = f", wrong: {', '.join(wrong[:_SHOWN])}" if wrong else ""
         # ASCII: an answer may hold half a character
         return Score(value, f"{right} of {fields} fields are right{shown}", json.dumps(given))
+
+    def off_scale(self, sample: Sample) -> str | None:
+        """Return which field of the target is outside its declared scale; None where none is."""
+        wanted = self.target_of(sample)
+        for field, scale in (self.target_scales or {}).items():
+            value = wanted.get(field)
+            number = None if isinstance(value, bool) else number_of(value)
+            if field in wanted and (number is None or not is_within(number, scale)):
+                shown = json.dumps(wanted[field], ensure_ascii=False)
+                return f"the target {shown} of the field {field!r} is outside {scale_text(scale)}"
+        return None
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """Return what is wrong with tolerances, as for every comparison of JSON, and scales without a length."""
+        yield from super().faults()
+        for field, scale in (self.target_scales or {}).items():
+            yield from scale_faults(f"target_scales.{field}", scale)
 
     @property
     def reads(self) -> Literal["fields"]:

@@ -64,17 +64,35 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
         """Return which target is outside the declared scale; None where none is, or none is declared."""
         if self.target_scale is msgspec.UNSET:
             return None
-        least, most = self.target_scale
-        outside = [written(number) for number in self.target_of(sample) if not least <= number <= most]
-        return f"the target {outside[0]} is outside {least:g} to {most:g}" if outside else None
+        outside = [number for number in self.target_of(sample) if not is_within(number, self.target_scale)]
+        return f"the target {written(outside[0])} is outside {scale_text(self.target_scale)}" if outside else None
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Numbers that are not finite, and a scale without a length."""
         yield from finite(tolerance=self.tolerance, relative_tolerance=self.relative_tolerance)
         if self.target_scale is not msgspec.UNSET:
-            least, most = self.target_scale
-            if not (math.isfinite(least) and math.isfinite(most) and least < most):
-                yield "target_scale", "expected two finite numbers, the least and the most, such as [0, 5]"
+            yield from scale_faults("target_scale", self.target_scale)
+
+
+Scale = tuple[float, float]
+"""The least and the most."""
+
+
+def is_within(number: Decimal | float, scale: Scale) -> bool:
+    """Return whether a number is on a scale."""
+    return scale[0] <= number <= scale[1]
+
+
+def scale_text(scale: Scale) -> str:
+    """Return a scale as people read it: `0 to 5`."""
+    return f"{scale[0]:g} to {scale[1]:g}"
+
+
+def scale_faults(option: str, scale: Scale) -> Iterator[tuple[str, str]]:
+    """Return what is wrong with a declared scale, as `Scorer.faults` gives it."""
+    least, most = scale
+    if not (math.isfinite(least) and math.isfinite(most) and least < most):
+        yield option, "expected two finite numbers, the least and the most, such as [0, 5]"
 
 
 def finite(**options: float) -> Iterator[tuple[str, str]]:
