@@ -5,6 +5,7 @@ says what can be reached.
 """
 
 import itertools
+import json
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from workbench.scoring.given import Given
 from workbench.scoring.right_answers import right_answer
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import judged, judges, score
+from workbench.scoring.structure import as_object
 from workbench.scoring.targets import as_text
 
 T = TypeVar("T")
@@ -105,7 +107,12 @@ def _from_targets(there: Mapping[str, Sample], scorer: Scorer) -> Iterator[Refer
         some = _Table({key: there[key] for key in _spread(list(rights), _LOOKED_AT)}, scorer)
         table.add([*frequent[:1], *_best_of_many(some, ordered, frequent)])
     constant = table.best()
-    yield ReferenceScores("constant", "", _shown(constant), table.known_elsewhere(constant, clusters, rights))
+    values = table.known_elsewhere(constant, clusters, rights)
+    if scorer.reads == "fields" and (joined := _joined(rights, clusters)) is not None:
+        of_joined = table.scores_of(joined.without)
+        if sum(of_joined.values()) > sum(values.values()):
+            constant, values = joined.answer, of_joined
+    yield ReferenceScores("constant", "", _shown(constant), values)
     if counts[frequent[0]] > 1 and _shown(frequent[0]) != _shown(constant):
         yield ReferenceScores("majority", "", _shown(frequent[0]), table.values(frequent[0]))
     if len(ordered) > most:
@@ -136,6 +143,14 @@ class _Table:
     def values(self, answer: Given) -> dict[str, float]:
         """Return what an answer scores, by sample."""
         return dict(zip(self._keys, self._of[answer], strict=True))
+
+    def scores_of(self, answers: Mapping[str, Given]) -> dict[str, float]:
+        """Return what an answer of its own scores on each sample.
+
+        Args:
+            answers: By sample.
+        """
+        return {key: self._scored(answers[key], place) for place, key in enumerate(self._keys)}
 
     def best(self) -> Given:
         """Return the answer that scores best over all samples; of several the first by its text."""
@@ -200,6 +215,52 @@ class _Table:
             if values:
                 found[key] = fmean(values)
         return found
+
+
+class _Joined(NamedTuple):
+    """An object with the most frequent value of each field, which need not be the target of any sample."""
+
+    answer: Given
+    """Over all samples."""
+    without: dict[str, Given]
+    """By sample: over those of other clusters."""
+
+
+def _joined(rights: Mapping[str, Given], clusters: Mapping[str, str]) -> _Joined | None:
+    """Return the object of the most frequent values; None where a target is not an object."""
+    own = dict[str, dict[str, Counter[str]]]()
+    of_all = dict[str, Counter[str]]()
+    for key, right in rights.items():
+        if (fields := as_object(right.text)) is None:
+            return None
+        for name, value in fields.items():
+            text = json.dumps(value, sort_keys=True)
+            of_all.setdefault(name, Counter())[text] += 1
+            own.setdefault(clusters[key], {}).setdefault(name, Counter())[text] += 1
+    # of values that are as frequent the first by its text, the same every time
+    ranked = {name: sorted(found.items(), key=lambda one: (-one[1], one[0])) for name, found in of_all.items()}
+    none = dict[str, Counter[str]]()
+    of_cluster = {cluster: _of_most_frequent(ranked, counts) for cluster, counts in own.items()}
+    return _Joined(_of_most_frequent(ranked, none), {key: of_cluster[clusters[key]] for key in rights})
+
+
+def _of_most_frequent(ranked: Mapping[str, Sequence[tuple[str, int]]], less: Mapping[str, Counter[str]]) -> Given:
+    """Return the object of the most frequent value of each field.
+
+    Args:
+        ranked: Field -> its values with how often they are there, the most frequent first.
+        less: How often they are there in samples that are left out.
+    """
+    chosen = {}
+    for name, values in ranked.items():
+        most = 0
+        for text, count in values:
+            if count <= most:
+                break
+            there = count - less[name][text] if name in less else count
+            if there > most:
+                most, chosen[name] = there, json.loads(text)
+    return Given(json.dumps(chosen, ensure_ascii=False))
 
 
 def _in_order(answers: Iterable[Given]) -> list[Given]:

@@ -1,5 +1,6 @@
 """What scores without a model, worked out from targets and columns alone."""
 
+import json
 import random
 import statistics
 from collections import Counter
@@ -106,6 +107,18 @@ def test_objects_and_tool_calls_have_constants_too() -> None:
     assert mean(objects["constant"]) == pytest.approx((9 + 3 * 0.5) / 12)
     calls = found(samples([{"name": "f", "arguments": {"x": 1}}] * 12), CalledTool())
     assert (calls["constant"].answer, mean(calls["constant"])) == ('f({"x": 1})', 1.0)
+
+
+def test_an_object_of_the_most_frequent_values_is_a_constant() -> None:
+    """No sample has both of them; what one sample alone has is not known of it."""
+    targets = [{"a": "x", "b": n} for n in range(8)] + [{"a": f"p{n}", "b": 9} for n in range(8)]
+    constant = found(samples(targets), JsonFields())["constant"]
+    assert json.loads(constant.answer or "") == {"a": "x", "b": 9}
+    assert list(constant.values.values()) == [0.5] * 16
+    apart = found(samples([{"a": letter, "b": letter} for letter in "pqrs"]), JsonFields())["constant"]
+    assert set(apart.values.values()) == {0.0}
+    twice = found(samples([{"a": 1}, {"a": 1}, {"a": 2}], cluster=["c", "c", "d"]), JsonFields())["constant"]
+    assert list(twice.values.values()) == [0.0, 0.0, 0.0], "the other cluster says 2 to the first, and 1 to the second"
 
 
 def test_what_compares_with_no_target_has_no_constant(tmp_path: Path) -> None:
