@@ -405,11 +405,13 @@ def test_numbers_are_compared_by_every_figure_of_theirs(bench: Workbench) -> Non
         one["figure"]: one for one in bench.json("compare", "r1", "--baseline", "near", "--no-report")["agreement"]
     }
     assert {name: one["verdict"] for name, one in found.items()} == {
-        "weighted kappa": "worse", "mean error": "worse", "pearson": "worse",
+        "weighted kappa": "worse", "mean error": "worse", "bias": "none shown", "pearson": "worse", "spearman": "worse",
     }  # fmt: skip
     assert found["mean error"]["found"]["difference"] > 1
     (line,) = [one for one in bench("compare", "r1", "--baseline", "near").stdout.splitlines() if "mean error" in one]
-    assert re.search(r"wild − near: weighted kappa −\S+ \[.*\]: worse; mean error \+\S+ \[.*\]: worse; Pearson −", line)
+    assert re.search(
+        r"wild − near: weighted kappa −\S+ \[.*\]: worse; mean error \+\S+ \[.*\]: worse; size of the bias ", line
+    )
     values: dict[str, list[float | None]] = {name: [0.5] * 60 for name in given}
     values["wild"][3] = None
     record(
@@ -420,7 +422,7 @@ def test_numbers_are_compared_by_every_figure_of_theirs(bench: Workbench) -> Non
         one["figure"]: one for one in bench.json("compare", "r2", "--baseline", "near", "--no-report")["agreement"]
     }
     assert {name: one["verdict"] for name, one in found.items()} == {
-        "weighted kappa": "worse", "mean error": "worse", "pearson": "open",
+        "weighted kappa": "worse", "mean error": "worse", "bias": "none shown", "pearson": "open", "spearman": "open",
     }  # fmt: skip
     assert found["pearson"]["at_lowest"] is None
     assert found["mean error"]["at_lowest"]["difference"] < found["mean error"]["at_highest"]["difference"]

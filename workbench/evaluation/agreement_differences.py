@@ -14,11 +14,13 @@ from workbench.stats.kappa import DistanceTo, Missed, Squared, Unequal, at_extre
 from workbench.stats.label_agreement import label_arrays
 from workbench.stats.paired import LEVEL, holm_of_known
 from workbench.stats.paired_agreement import (
+    AbsoluteBias,
     BeyondChance,
     Correlation,
     MacroF1,
     MeanError,
     PairedAgreement,
+    RankCorrelation,
     SummedFigure,
     paired_agreement,
 )
@@ -26,8 +28,12 @@ from workbench.stats.paired_agreement import (
 if TYPE_CHECKING:
     from workbench.stats.jackknife import Mask, Numbers
 
-AgreementFigure = Literal["kappa", "weighted kappa", "accuracy", "mean error", "pearson", "macro F1"]
-LOWER_IS_BETTER = frozenset({"mean error"})
+AgreementFigure = Literal[
+    "kappa", "weighted kappa", "accuracy", "mean error", "bias", "pearson", "spearman", "macro F1"
+]
+LOWER_IS_BETTER = frozenset({"mean error", "bias"})
+OF_NUMBERS_ALONE = frozenset({"pearson", "spearman"})
+"""Figures that leave out an answer without a number."""
 Verdict = Literal["better", "worse", "open", "none shown", "not comparable"]
 
 
@@ -41,6 +47,7 @@ class AgreementDifference(msgspec.Struct, frozen=True):
     field: str | None
     """Of the objects that the answers are; None: they are compared as a whole."""
     figure: AgreementFigure
+    """Of a bias its size counts, whether above or below."""
     asked: int
     """Answers that both were asked for, or one was and the other was to be."""
     unknown: int
@@ -56,8 +63,8 @@ class AgreementDifference(msgspec.Struct, frozen=True):
     adjusted_p: float | None
     """For all models beside the baseline, and all fields (Holm)."""
     verdict: Verdict
-    """better: nearer to the targets, which is a mean error below the baseline's. open: it is shown on the answers that are
-    known of both, and the unknown ones could change it, or nothing says what they do."""
+    """better: nearer to the targets, which is a mean error or a bias below the baseline's. open: it is shown on the answers
+    that are known of both, and the unknown ones could change it, or nothing says what they do."""
 
 
 class _TestedPair(NamedTuple):
@@ -100,7 +107,15 @@ def agreement_differences(
     """
     wanted = [(part, figure) for part in answers.parts for figure in _figures(part)] if answers is not None else []
     found = []
-    for family in (("kappa", "weighted kappa"), ("accuracy",), ("mean error",), ("pearson",), ("macro F1",)):
+    for family in (
+        ("kappa", "weighted kappa"),
+        ("accuracy",),
+        ("mean error",),
+        ("bias",),
+        ("pearson",),
+        ("spearman",),
+        ("macro F1",),
+    ):
         places = [(part, figure, pair) for part, figure in wanted if figure.name in family for pair in pairs]
         assert answers is not None or not places
         beside = [_beside(answers, part, pair, figure) for part, figure, pair in places if answers is not None]
@@ -140,7 +155,9 @@ def _figures(part: ComparedPart) -> list[_Figure]:
                 MeanError(),
                 lambda x, y, unknown, is_highest: np.where(unknown, farthest(y, part.scale) if is_highest else y, x),
             ),
+            _Figure("bias", AbsoluteBias(), None),
             _Figure("pearson", Correlation(), None),
+            _Figure("spearman", RankCorrelation(), None),
         ]
     return found if part.field is None else found[:1]
 
@@ -177,7 +194,7 @@ def _beside(
     answers: TargetAnswers, part: ComparedPart, pair: tuple[ModelResult, ModelResult], figure: _Figure
 ) -> _TestedPair:
     own, base = answers.of_both(part, *((side.run_id, side.model) for side in pair))
-    left_out = (Missing.UNKNOWN, Missing.NOT_RIGHT) if figure.name == "pearson" else (Missing.UNKNOWN,)
+    left_out = (Missing.UNKNOWN, Missing.NOT_RIGHT) if figure.name in OF_NUMBERS_ALONE else (Missing.UNKNOWN,)
     known = [
         place
         for place, both in enumerate(zip(own.given, base.given, strict=True))

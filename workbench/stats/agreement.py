@@ -89,7 +89,7 @@ def agreement(
         mean(lambda x, y: x - y, least, most),
         mean(lambda x, y: np.abs(x - y), y, far, DISTANCE),
         estimate(pearson, numbers, left, CORRELATION),
-        estimate(lambda x, y: pearson(_ranks(x), _ranks(y)), numbers, left, CORRELATION),
+        estimate(spearman, numbers, left, CORRELATION),
         over.estimate(
             lambda x, y: kappa(x, y, distance),
             lambda: (
@@ -136,6 +136,11 @@ def pearson(x: "Numbers", y: "Numbers") -> float | None:
         return None
     spread = math.sqrt(float(np.var(x)) * float(np.var(y)))
     return None if spread <= 0 else float(np.mean((x - x.mean()) * (y - y.mean()))) / spread
+
+
+def spearman(x: "Numbers", y: "Numbers") -> float | None:
+    """Return Spearman's correlation, Pearson's of ranks; None where either is the same everywhere."""
+    return pearson(_ranks(x), _ranks(y))
 
 
 def _ranks(x: "Numbers") -> "Numbers":

@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from workbench.stats.agreement import pearson
+from workbench.stats.agreement import pearson, spearman
 from workbench.stats.jackknife import estimate_of, left_out
 from workbench.stats.kappa import DistanceTo, kappa
 from workbench.stats.label_agreement import macro_f1
 
 if TYPE_CHECKING:
     from workbench.stats.jackknife import Mask, Numbers
+
+    Both = tuple[Numbers, Numbers]
+    """The answers of two models."""
 
 MOST_EXACT = 12
 """Where as many clusters differ, or fewer, every way to swap them is tried."""
@@ -47,8 +50,8 @@ class SummedFigure(Protocol):
         """Return the figure; None where it is not defined."""
         ...
 
-    def terms(self, x: "Numbers", y: "Numbers") -> "Numbers":
-        """Return what each answer adds to each sum, by sum and answer."""
+    def terms(self, both: "Both", y: "Numbers") -> "Numbers":
+        """Return what each answer adds to each sum, by model, sum and answer."""
         ...
 
     def of(self, sums: "Numbers") -> "Numbers":
@@ -66,12 +69,12 @@ class BeyondChance:
         """Return it; None where chance gives the same."""
         return kappa(x, y, self._distance)
 
-    def terms(self, x: "Numbers", y: "Numbers") -> "Numbers":
+    def terms(self, both: "Both", y: "Numbers") -> "Numbers":
         """Return d and e of each answer."""
         import numpy as np
 
         to = self._distance(y)
-        return np.stack([to.apart(x, y), to.by_chance(x)])
+        return np.asarray([[to.apart(x, y), to.by_chance(x)] for x in both])
 
     def of(self, sums: "Numbers") -> "Numbers":
         """Return 1 - Σ d / Σ e."""
@@ -86,15 +89,34 @@ class MeanError:
         """Return it, of one answer or more."""
         return float(abs(x - y).mean()) if len(x) else None
 
-    def terms(self, x: "Numbers", y: "Numbers") -> "Numbers":
+    def terms(self, both: "Both", y: "Numbers") -> "Numbers":
         """Return the distance of each answer, and 1."""
         import numpy as np
 
-        return np.stack([abs(x - y), np.ones_like(y)])
+        return np.asarray([[abs(x - y), np.ones_like(y)] for x in both])
 
     def of(self, sums: "Numbers") -> "Numbers":
         """Return the mean."""
         found: Numbers = sums[0] / sums[1]
+        return found
+
+
+class AbsoluteBias:
+    """How far the mean of numbers is from the mean of those that are right, whether above or below."""
+
+    def value(self, x: "Numbers", y: "Numbers") -> float | None:
+        """Return it, of one answer or more."""
+        return abs(float((x - y).mean())) if len(x) else None
+
+    def terms(self, both: "Both", y: "Numbers") -> "Numbers":
+        """Return how far each answer is above what is right, and 1."""
+        import numpy as np
+
+        return np.asarray([[x - y, np.ones_like(y)] for x in both])
+
+    def of(self, sums: "Numbers") -> "Numbers":
+        """Return the mean without its sign."""
+        found: Numbers = abs(sums[0] / sums[1])
         return found
 
 
@@ -105,12 +127,11 @@ class Correlation:
         """Return it; None where the numbers, or what is right of them, are all the same."""
         return pearson(x, y)
 
-    def terms(self, x: "Numbers", y: "Numbers") -> "Numbers":
+    def terms(self, both: "Both", y: "Numbers") -> "Numbers":
         """Return 1, x, y, x², y² and xy of each answer, about the mean of what is right."""
         import numpy as np
 
-        u, v = x - y.mean(), y - y.mean()
-        return np.stack([np.ones_like(y), u, v, u * u, v * v, u * v])
+        return np.asarray([_moments(x - y.mean(), y - y.mean()) for x in both])
 
     def of(self, sums: "Numbers") -> "Numbers":
         """Return the covariance over the root of both variances."""
@@ -120,6 +141,36 @@ class Correlation:
         spread = (xx - x * x / n) * (yy - y * y / n)
         found: Numbers = (xy - x * y / n) / np.sqrt(np.where(spread > _CLOSE, spread, np.nan))
         return found
+
+
+class RankCorrelation(Correlation):
+    """Spearman's. In the test an answer's rank is that among the answers of both models, whichever of them gave it."""
+
+    def value(self, x: "Numbers", y: "Numbers") -> float | None:
+        """Return it; None where the numbers, or what is right of them, are all the same."""
+        return spearman(x, y)
+
+    def terms(self, both: "Both", y: "Numbers") -> "Numbers":
+        """Return 1, x, y, x², y² and xy of the ranks of each answer, as shares of all ranks."""
+        import numpy as np
+
+        among, right = np.sort(np.concatenate(both)), np.sort(y)
+        own = _ranked(y, right) - 0.5
+        return np.asarray([_moments(_ranked(x, among) - 0.5, own) for x in both])
+
+
+def _moments(x: "Numbers", y: "Numbers") -> "Numbers":
+    import numpy as np
+
+    return np.stack([np.ones_like(y), x, y, x * x, y * y, x * y])
+
+
+def _ranked(x: "Numbers", among: "Numbers") -> "Numbers":
+    """Return the mean rank of each number among others that are sorted, as a share of their count."""
+    import numpy as np
+
+    found: Numbers = (np.searchsorted(among, x) + np.searchsorted(among, x, "right")) / (2 * len(among))
+    return found
 
 
 class MacroF1:
@@ -136,13 +187,13 @@ class MacroF1:
         """Return it, of one answer or more."""
         return macro_f1(x, y, self._labels)
 
-    def terms(self, x: "Numbers", y: "Numbers") -> "Numbers":
+    def terms(self, both: "Both", y: "Numbers") -> "Numbers":
         """Return of each answer by class whether it is a hit, whether it has the class, and whether it should."""
         import numpy as np
 
         classes = np.arange(self._labels)[:, None]
-        given, right = x == classes, y == classes
-        return np.concatenate([given & right, given, right]).astype(float)
+        right = y == classes
+        return np.asarray([np.concatenate([(x == classes) & right, x == classes, right]) for x in both], dtype=float)
 
     def of(self, sums: "Numbers") -> "Numbers":
         """Return the mean of 2 · hits / (given + right)."""
@@ -155,7 +206,7 @@ class MacroF1:
 
 
 def paired_agreement(
-    both: "tuple[Numbers, Numbers]", right: "Numbers", clusters: Sequence[Hashable], figure: SummedFigure
+    both: "Both", right: "Numbers", clusters: Sequence[Hashable], figure: SummedFigure
 ) -> PairedAgreement | None:
     """Compare the agreement of two models by a figure; None where it is not defined.
 
@@ -189,7 +240,7 @@ def paired_agreement(
     group = np.asarray([names[name] for name in clusters])
     differs = np.bincount(group, weights=both[0] != both[1], minlength=len(names)) > 0
     sums = np.asarray(
-        [[np.bincount(group, weights=terms, minlength=len(names)) for terms in figure.terms(x, right)] for x in both]
+        [[np.bincount(group, weights=one, minlength=len(names)) for one in own] for own in figure.terms(both, right)]
     )  # model, sum, cluster
     is_exact = int(differs.sum()) <= MOST_EXACT
     p_value = _p_value(sums.sum(axis=2), (sums[1] - sums[0])[:, differs], figure.of, is_exact=is_exact)

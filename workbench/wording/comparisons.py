@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from workbench.display.text import percent, plural, significant, visible, words
-from workbench.evaluation.agreement_differences import AgreementDifference
+from workbench.evaluation.agreement_differences import OF_NUMBERS_ALONE, AgreementDifference
 from workbench.evaluation.comparison import Comparison, few_clusters
 from workbench.evaluation.differing import Differing, OtherDataset, OtherValues
 from workbench.evaluation.sides import Coverage, Difference, Lost, ModelResult
@@ -164,7 +164,11 @@ def agreement_lines(comparison: Comparison) -> list[str]:
 def _agreement_parts(found: Sequence[AgreementDifference]) -> Iterator[str]:
     """Yield what is said of one pair's agreement."""
     told = [one for one in found if one.field is None or one.verdict in ("better", "worse", "open")]
-    unknown = {(one.unknown, one.asked) for one in found if one.verdict != "not comparable" and one.figure != "pearson"}
+    unknown = {
+        (one.unknown, one.asked)
+        for one in found
+        if one.verdict != "not comparable" and one.figure not in OF_NUMBERS_ALONE
+    }
     for one in told:
         where = "" if one.field is None else f"“{visible(one.field)}”: "
         if one.found is None:
@@ -179,7 +183,7 @@ def _agreement_parts(found: Sequence[AgreementDifference]) -> Iterator[str]:
         yield f"{max(unknown)[0]} of {plural(max(unknown)[1], 'answer')} unknown"
 
 
-_FIGURES = {"pearson": "Pearson"}
+_FIGURES = {"bias": "size of the bias", "pearson": "Pearson", "spearman": "Spearman"}
 
 
 def _agreement_shown(one: AgreementDifference) -> str:
@@ -187,7 +191,7 @@ def _agreement_shown(one: AgreementDifference) -> str:
         case "better" | "worse":
             return one.verdict
         case "open":
-            lack = "without a number" if one.figure == "pearson" else "unknown"
+            lack = "without a number" if one.figure in OF_NUMBERS_ALONE else "unknown"
             return f"shown on the answers that are known of both; open over all {one.asked}: {one.unknown} {lack}"
         case _:
             return "no difference shown"

@@ -5,14 +5,17 @@ import random
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from workbench.stats.kappa import Missed, Squared, Unequal
 from workbench.stats.paired_agreement import (
     MOST_EXACT,
+    AbsoluteBias,
     BeyondChance,
     Correlation,
     MacroF1,
     MeanError,
+    RankCorrelation,
     SummedFigure,
     paired_agreement,
 )
@@ -28,11 +31,13 @@ def drawn(chance: random.Random, n: int, alike: float, labels: int = 3) -> tuple
 
 
 FIGURES: list[SummedFigure] = [
-    BeyondChance(Unequal), BeyondChance(Squared), BeyondChance(Missed), MeanError(), Correlation(), MacroF1(3),
+    BeyondChance(Unequal), BeyondChance(Squared), BeyondChance(Missed), MeanError(), AbsoluteBias(), Correlation(), MacroF1(3),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=["kappa", "weighted kappa", "accuracy", "error", "pearson", "macro F1"])
+@pytest.mark.parametrize(
+    "figure", FIGURES, ids=["kappa", "weighted kappa", "accuracy", "error", "bias", "pearson", "macro F1"]
+)
 def test_few_clusters_are_swapped_in_every_way(figure: SummedFigure) -> None:
     chance, tried = random.Random(41), 0
     for _ in range(20):
@@ -54,7 +59,24 @@ def test_few_clusters_are_swapped_in_every_way(figure: SummedFigure) -> None:
     assert tried > 10
 
 
-@pytest.mark.parametrize("figure", [BeyondChance(Unequal), MeanError(), Correlation(), MacroF1(3)])
+def test_ranks_are_those_among_the_answers_of_both() -> None:
+    """So they stay what they are when answers change places, and any monotone change of the numbers changes nothing."""
+    chance = random.Random(59)
+    one, other, right = map(np.array, drawn(chance, 40, 0.4))
+    found = paired_agreement((one, other), right, range(40), RankCorrelation())
+    bent = paired_agreement((np.exp(one), np.exp(other)), right**3, range(40), RankCorrelation())
+    assert found is not None
+    assert bent is not None
+    assert found.difference == pytest.approx(bent.difference)
+    assert found.p_value == bent.p_value
+    assert found.difference == pytest.approx(spearmanr(one, right).statistic - spearmanr(other, right).statistic)
+    swapped = paired_agreement((other, one), right, range(40), RankCorrelation())
+    assert swapped is not None
+    assert swapped.difference == pytest.approx(-found.difference)
+    assert swapped.p_value == pytest.approx(found.p_value, abs=0.02)
+
+
+@pytest.mark.parametrize("figure", [BeyondChance(Unequal), MeanError(), Correlation(), RankCorrelation(), MacroF1(3)])
 def test_a_model_that_is_nearer_is_told_from_one_that_guesses(figure: SummedFigure) -> None:
     one, other, right = map(np.array, drawn(random.Random(53), 90, 0.0))
     near = np.where(np.arange(90) % 10 == 0, one, right)
@@ -94,11 +116,14 @@ def test_models_that_answer_alike_do_not_differ() -> None:
 
 
 @pytest.mark.long
-def test_models_that_are_alike_are_rarely_told_apart() -> None:
+@pytest.mark.parametrize(
+    "figure", [BeyondChance(Unequal), AbsoluteBias(), Correlation(), RankCorrelation(), MacroF1(3)]
+)
+def test_models_that_are_alike_are_rarely_told_apart(figure: SummedFigure) -> None:
     chance, hits, rounds = random.Random(47), 0, 400
     for _ in range(rounds):
         one, other, right = map(np.array, drawn(chance, 60, 0.6))
-        found = paired_agreement((one, other), right, range(60), BeyondChance(Unequal))
+        found = paired_agreement((one, other), right, range(60), figure)
         assert found is not None
         hits += found.p_value < 0.05
     assert hits / rounds < 0.05 + 3 * (0.05 * 0.95 / rounds) ** 0.5
