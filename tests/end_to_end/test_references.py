@@ -61,6 +61,8 @@ def test_the_constant_stands_beside_the_models(graded: Workbench) -> None:
     assert frame[frame["reference"] == "people"]["value"].mean() == found["people"]["interval"]["mean"]
     (page,) = (graded.folder / "reports" / "local").glob("2*.html")
     assert "constant “4.5”" in page.read_text("utf-8")
+    (page,) = (graded.folder / "reports" / "local").glob("job-*.html")
+    assert "By “numeric”, without a model: constant “4.5” 0." in page.read_text("utf-8")
 
 
 def test_the_constant_is_named_before_anything_is_spent(bench: Workbench) -> None:
@@ -98,6 +100,9 @@ def test_no_model_better_than_a_constant_is_said_first(bench: Workbench) -> None
         said = " ".join(bench(*command).stdout.split())
         assert before in said
     assert said.startswith(before)
+    bench("report", "r1")
+    (page,) = (bench.folder / "reports").rglob("job-*.html")
+    assert before in page.read_text("utf-8")
 
 
 @pytest.mark.slow

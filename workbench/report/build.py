@@ -23,9 +23,10 @@ from workbench.allowance.caps import CapUse, caps_used
 from workbench.evaluation.alarms import Watch, watched
 from workbench.evaluation.job_changes import JobChange, job_changes
 from workbench.evaluation.ongoing import Ongoing, ongoing
+from workbench.evaluation.ranking import Ranking, standing
 from workbench.ledger.job_rows import ModelOrder
 from workbench.ledger.queries import Reader, reading
-from workbench.ledger.rows import QueryRow
+from workbench.ledger.rows import Provenance, QueryRow
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.report import tables
@@ -104,6 +105,8 @@ class PageContext:
     as_of: AsOf
     watches: dict[str, list[Watch]]
     """What jobs that watch for changes show, as far as a page asked: several do."""
+    rankings: dict[str, Ranking]
+    """How the models of runs stand whose pages were asked for before."""
     over_all: frozenset[str]
     """Names of the pages over the whole ledger that are written with these."""
     single: SingleFile | None
@@ -140,6 +143,13 @@ class PageContext:
     def watched(self, job: str | None = None) -> list[Watch]:
         """Return what a job that watches for changes shows, or all of them; worked out once."""
         return watched(self.reader, job, self.watches)
+
+    def ranking(self, run_id: str) -> Ranking:
+        """Return how the models of a run stand; worked out once."""
+        if run_id not in self.rankings:
+            reader = self.reader.about(run_id)
+            self.rankings[run_id] = standing(reader, reader.only(Provenance, run_id=run_id))
+        return self.rankings[run_id]
 
     @cached_property
     def changes(self) -> dict[str, list[JobChange]]:
@@ -187,6 +197,7 @@ def asked_of(
             partial(caps_used, reader, ledger),
             as_of,
             known,
+            {},
             frozenset(page.name for page in over_all),
             single,
         )

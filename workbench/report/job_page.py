@@ -28,6 +28,7 @@ from workbench.wording.changes import (
     found_soon_text,
     job_verdict,
 )
+from workbench.wording.references import floor_text, without_model_text
 from workbench.wording.scores import mean_text
 
 MOST_RUNS = 30
@@ -56,6 +57,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
     watches = asked.watched(job)
     alarms = [alarm for watch in watches for alarm in watch.alarms]
     period, newest, oldest = asked.period, runs[0], runs[-1]
+    ranking = asked.ranking(newest.run_id)
     frame = PageHead(
         "job", job, period.endpoint or "no endpoint yet", period.key_fingerprint or "not available",
         period.simulated, oldest.started_at, newest.started_at, as_of,
@@ -66,6 +68,8 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
         content = {
             "job": job,
             "verdict": job_verdict(runs, changes, watches, course, is_cut=len(runs) == MOST_RUNS),
+            "floor": floor_text(ranking.floor),
+            "without_model": without_model_text(ranking.references, ranking.scorer),
             "changes": changes,
             "compared": compared_text(runs),
             "alarms": [alarm for alarm in alarms if alarm.state == "open"],

@@ -58,6 +58,7 @@ def run_page(
     """
     reader, folder = asked.reader.about(run_id), asked.folder
     figures = known or run_figures(reader, run_id)
+    asked.rankings[run_id] = figures.standing
     rows = model_rows(figures)
     whole, unsent = (
         run_samples(reader, run_id, MOST_SAMPLES),

@@ -52,14 +52,24 @@ def planned_text(found: Sequence[PlannedReference]) -> Iterator[str]:
     """Return a line for each scorer: `without a model, by “numeric”: constant “4.5” 0.675, a target at random 0.412`."""
     for scorer in dict.fromkeys(one.scorer for one in found):
         own = [one for one in found if one.scorer == scorer]
-        most = max(one.samples for one in own)
-        means = ", ".join(
-            f"{reference_name(one)} {one.mean:.3f}"
-            + (f" on {count(one.samples)} samples" if one.samples < most else "")
-            for one in own
-        )
         part = f" (on {count(MOST_PLANNED)} of {plural(own[0].of, 'sample')})" if own[0].is_part else ""
-        yield f"without a model, by “{scorer}”{part}: {means}"
+        yield f"without a model, by “{scorer}”{part}: {_means(own)}"
+
+
+def without_model_text(points: Sequence[ReferencePoint], scorer: str | None) -> str:
+    """Return what scores without a model by a scorer: `By “numeric”, without a model: constant “4.5” 0.675.`; empty where nothing
+    does.
+    """
+    own = [one for one in points if one.scorer == scorer and one.mean is not None]
+    return f"By “{scorer}”, without a model: {_means(own)}." if own else ""
+
+
+def _means(points: Sequence[ReferencePoint | PlannedReference]) -> str:
+    most = max(one.samples for one in points)
+    return ", ".join(
+        f"{reference_name(one)} {one.mean:.3f}" + (f" on {count(one.samples)} samples" if one.samples < most else "")
+        for one in points
+    )
 
 
 def _quoted(point: ReferencePoint | PlannedReference) -> str:
