@@ -293,6 +293,21 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
 
 
 @pytest.mark.slow
+def test_a_formula_in_a_column_that_nobody_reads_keeps_nothing_from_being_filled(bench: Workbench) -> None:
+    """Of a formula that was never worked out, or whose result is an error; where the job reads it, it is named."""
+    bench.write("job.toml", job())
+    path = workbook(
+        bench.folder / "marks.xlsx", [(*row, "=1/0") for row in questions(3)], ("id", "question", "mark", "mean")
+    )
+    fill = ("fill", "marks.xlsx", "--job", "job.toml", "--no-report")
+    assert last_line(bench(*fill)) == "filled: marks.xlsx, 3 of 3 rows"
+    assert openpyxl.load_workbook(path).worksheets[0]["D2"].value == "=1/0"
+    text = (bench.folder / "job.toml").read_text()
+    bench.write("job.toml", text.replace('target = "mark"', 'target = "mean"'))
+    assert "row 2: mean: the formula =1/0 has no stored result" in bench(*fill, code=2).stderr
+
+
+@pytest.mark.slow
 def test_merged_cells_are_said_and_stay(bench: Workbench, sheet: Path) -> None:
     book = openpyxl.load_workbook(sheet)
     book.worksheets[0].merge_cells("A3:A4")

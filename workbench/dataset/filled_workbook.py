@@ -77,7 +77,7 @@ def write_workbook(path: Path, head: SheetHead, columns: NewColumns, target: IO[
     """
     places = columns.places(head.names)
     grid: dict[int, Mapping[int, Cell]] = {head.row: dict(zip(places, columns.names, strict=True))}
-    numbers = (number for _, number, row in numbered_rows(path, head.sheet) if has_values(row, columns.own))
+    numbers = (number for _, number, row in numbered_rows(path, head.sheet, ()) if has_values(row, columns.own))
     for number, cells in zip(numbers, columns.rows, strict=True):
         if cells is not None:
             grid[number] = dict(zip(places, cells, strict=True))

@@ -22,6 +22,7 @@ from workbench.errors import Fault, InputError, nearest
 from workbench.job.faults import limit_range
 from workbench.job.file import DatasetTable, FieldNames
 from workbench.job.job import Job
+from workbench.job.prompt import prompts_of
 from workbench.job.request_fields import tools_problems
 from workbench.records import Sample
 from workbench.strict import kind_of
@@ -172,8 +173,18 @@ def _rows(job: Job, files: list[Path], reader: "_SampleReader") -> Iterator[Row]
 def _rows_of_job(job: Job, path: Path) -> Iterator[PlacedRow]:
     given = job.dataset
     is_told = given.layout is not None or given.fields != FieldNames()
-    rows = rows_of(path, given.format, given.delimiter, given.sheet, as_they_are=is_told)
+    rows = rows_of(path, given.format, given.delimiter, given.sheet, as_they_are=is_told, needed=_columns_read(job))
     return rows if job.filled_columns is None else _without_columns(rows, job.filled_columns)
+
+
+def _columns_read(job: Job) -> frozenset[str] | None:
+    """Return the columns that a job reads by their names; None where it may read any."""
+    given = job.dataset
+    if given.fields.input is None:
+        return None
+    mapped = [column for name in _NAMES for column in _columns(getattr(given.fields, name))]
+    beside = [*given.reference.values(), *_columns(given.second_target), *_columns(given.cluster)]
+    return frozenset({*mapped, *beside}).union(*(prompt.named for _, prompt in prompts_of(job)))
 
 
 def _without_columns(rows: Iterator[PlacedRow], own: Collection[str]) -> Iterator[PlacedRow]:
@@ -231,6 +242,7 @@ def rows_of(
     sheet: str | None = None,
     *,
     as_they_are: bool = False,
+    needed: Collection[str] | None = None,
 ) -> Iterator[PlacedRow]:
     """Return the rows of a file as they are there.
 
@@ -239,6 +251,7 @@ def rows_of(
         delimiter: What separates the cells of a table; detected from its content by default.
         sheet: Of a workbook; by default the only one that has rows.
         as_they_are: Whether somebody says what the rows are: then an only one is not looked into.
+        needed: The columns that somebody reads: in the others of a workbook a formula need not have a value. None: all.
 
     Raises:
         InputError: The file cannot be read, or is broken.
@@ -266,7 +279,7 @@ def rows_of(
         case "xlsx":
             from workbench.dataset.workbook import workbook_rows
 
-            return workbook_rows(path, sheet)
+            return workbook_rows(path, sheet, needed)
 
 
 def notes_on(

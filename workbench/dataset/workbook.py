@@ -4,7 +4,7 @@ import datetime
 import re
 import warnings
 import zipfile
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,25 +34,28 @@ class SheetHead(NamedTuple):
     """The names that the workbook defines for this sheet alone -> what they refer to."""
 
 
-def workbook_rows(path: Path, sheet: str | None) -> Iterator[PlacedRow]:
+def workbook_rows(path: Path, sheet: str | None, needed: Collection[str] | None = None) -> Iterator[PlacedRow]:
     """Return the rows of a sheet as numbers, texts and truth values; times are ISO texts, empty cells are null.
 
     Args:
         sheet: Its name; None is the only one that has anything.
+        needed: The columns that somebody reads: a formula without a value is an error there, and null elsewhere. None: all.
 
     Raises:
         InputError: There is no such sheet, several have rows, a header is missing, or a formula has no stored result.
     """
-    return ((place, columns) for place, _, columns in numbered_rows(path, sheet))
+    return ((place, columns) for place, _, columns in numbered_rows(path, sheet, needed))
 
 
-def numbered_rows(path: Path, sheet: str | None) -> Iterator[tuple[str, int, dict[str, Any]]]:
+def numbered_rows(
+    path: Path, sheet: str | None, needed: Collection[str] | None = None
+) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Return the same with the number of each row in the sheet, from 1."""
     values, formulas = _opened(path, data_only=True), _opened(path, data_only=False)
     try:
         name = _sheet_name(path, values, sheet)
         with closing(_cells(values, name)) as results, closing(_cells(formulas, name)) as written:
-            yield from _rows(path, name, zip(results, written, strict=True))
+            yield from _rows(path, name, zip(results, written, strict=True), needed)
     finally:
         values.close()
         formulas.close()
@@ -161,7 +164,7 @@ def _titles(cells: Sequence[Any]) -> list[str]:
 
 
 def _rows(
-    path: Path, sheet: str, pairs: Iterator[tuple[Sequence[Any], Sequence[Any]]]
+    path: Path, sheet: str, pairs: Iterator[tuple[Sequence[Any], Sequence[Any]]], needed: Collection[str] | None
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
     numbered = (
         (number, pair) for number, pair in enumerate(pairs, 1) if any(cell.value is not None for cell in pair[1])
@@ -173,25 +176,31 @@ def _rows(
         place = _place(path, sheet, number)
         if any(cell.value is not None for cell in results[width:]):
             raise InputError(Fault(place, "a cell beyond the header", "name its column in the first row"))
-        cells = [_plain(result, formula, place) for result, formula in zip(results[:width], written, strict=False)]
+        cells = [
+            _plain(result, formula, f"{place}: {name}" if name else place, is_needed=needed is None or name in needed)
+            for name, result, formula in zip(header, results, written, strict=False)
+        ]
         cells += [None] * (width - len(cells))
         if skipped:
             check_index(cells[0], count, where)
         yield place, number, dict(zip(header[skipped:], cells[skipped:], strict=True))
 
 
-def _plain(result: Any, written: Any, place: str) -> Any:
+def _plain(result: Any, written: Any, place: str, *, is_needed: bool) -> Any:
     """Return a cell's value as any other format would hold it.
 
     Args:
         result: The cell with its stored result.
         written: The same with its formula.
+        is_needed: Whether somebody reads its column; else what has no value is null.
 
     Raises:
         InputError: A formula was never worked out by whatever wrote the file, or its result is an error.
     """
     value = result.value
-    if value is None and written.data_type == "f" and result.data_type not in ("s", "str"):
+    if not is_needed and result.data_type == "e":
+        return None
+    if value is None and is_needed and written.data_type == "f" and result.data_type not in ("s", "str"):
         problem = f"the formula {getattr(written.value, 'text', written.value)!s:.40} has no stored result"
         raise InputError(Fault(place, problem, "open the workbook in a spreadsheet program and save it"))
     if result.data_type == "e":

@@ -89,12 +89,18 @@ def test_of_several_sheets_one_is_named(tmp_path: Path) -> None:
         ([("input",), ("a", "more")], "sheet 'S', row 2: a cell beyond the header (name its column in the first row)"),
         (
             [("input",), ("=1+1",)],
-            "sheet 'S', row 2: the formula =1+1 has no stored result (open the workbook in a spreadsheet program and save it)",
+            "sheet 'S', row 2: input: the formula =1+1 has no stored result (open the workbook in a spreadsheet program and save it)",
         ),
     ],
 )
 def test_what_a_sheet_cannot_be_is_named(tmp_path: Path, table: Sequence[Sequence[Any]], expected: str) -> None:
     assert fault(workbook(tmp_path / "d.xlsx", ("S", table))) == expected
+
+
+def test_a_formula_without_a_value_is_an_error_where_its_column_is_read(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "d.xlsx", ("S", [("input", "mean"), ("a", "=AVERAGE(Z1:Z9)"), ("b", 2)]))
+    assert fault(path).startswith("sheet 'S', row 2: mean: the formula =AVERAGE(Z1:Z9) has no stored result")
+    assert rows(path, needed=("input",)) == [{"input": "a", "mean": None}, {"input": "b", "mean": 2}]
 
 
 def test_an_index_without_a_name_is_left_out(tmp_path: Path) -> None:
