@@ -205,6 +205,8 @@ CASES: list[tuple[str, str, Change]] = [
     ("all runs in one file", "report --all --single-file", nothing),
     ("note without a file to send", "report last --note x", nothing),
     ("corrected targets without a reason", "targets apply job.toml", nothing),
+    ("corrected rows that are to be put back", "targets apply job.toml --restore --dataset sums.jsonl", nothing),
+    ("corrected rows that are not there", "targets diff job.toml --dataset key.csv", nothing),
     ("corrected targets of a job that never ran", "targets diff job.toml", scored),
     ("one file of no run", "report --single-file", nothing),
     ("days in the wrong order", "usage --since 2026-11-02 --until 2026-11-01", nothing),

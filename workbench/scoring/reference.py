@@ -217,7 +217,7 @@ class _Table:
         return found
 
 
-class _Joined(NamedTuple):
+class _CommonObject(NamedTuple):
     """An object with the most frequent value of each field, which need not be the target of any sample."""
 
     answer: Given
@@ -226,7 +226,7 @@ class _Joined(NamedTuple):
     """By sample: over those of other clusters."""
 
 
-def _joined(rights: Mapping[str, Given], clusters: Mapping[str, str]) -> _Joined | None:
+def _joined(rights: Mapping[str, Given], clusters: Mapping[str, str]) -> _CommonObject | None:
     """Return the object of the most frequent values; None where a target is not an object."""
     own = dict[str, dict[str, Counter[str]]]()
     of_all = dict[str, Counter[str]]()
@@ -241,7 +241,7 @@ def _joined(rights: Mapping[str, Given], clusters: Mapping[str, str]) -> _Joined
     ranked = {name: sorted(found.items(), key=lambda one: (-one[1], one[0])) for name, found in of_all.items()}
     none = dict[str, Counter[str]]()
     of_cluster = {cluster: _of_most_frequent(ranked, counts) for cluster, counts in own.items()}
-    return _Joined(_of_most_frequent(ranked, none), {key: of_cluster[clusters[key]] for key in rights})
+    return _CommonObject(_of_most_frequent(ranked, none), {key: of_cluster[clusters[key]] for key in rights})
 
 
 def _of_most_frequent(ranked: Mapping[str, Sequence[tuple[str, int]]], less: Mapping[str, Counter[str]]) -> Given:
