@@ -212,6 +212,23 @@ def test_the_pages_begin_with_what_changed_since_yesterday(bench: Workbench) -> 
 
 @pytest.mark.slow
 @pytest.mark.file_ledger
+def test_pages_say_what_a_job_shows_that_watches_for_nothing(bench: Workbench) -> None:
+    """Its chart shows the drop; that it is no alarm is said with how to have one."""
+    dropped(bench, toml='[[scorers]]\nname = "exact"\n')
+    shown = pages(bench, 28)
+    said = r"quill is \d+\.\d points below its level before 25 Oct by “exact”; 4 nights\."
+    hint = 'No alarm is set for it: steady = ["exact"] under [gates] sets one.'
+    for name in ("index", "job"):
+        assert re.search(said, shown[name]), shown[name][:600]
+        assert hint in shown[name]
+    assert "1 job: 1 regressed" in shown["index"]
+    assert re.search(r"quill scores 0\.\d\d since 25 Oct, 0\.\d\d before", shown["job"]), "the chart says what it shows"
+    assert "below its level" not in shown["run"] + bench("runs").stderr
+    assert bench.json("runs")[0]["open_alarms"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.file_ledger
 def test_a_drop_that_is_over_closes_by_itself(bench: Workbench) -> None:
     dropped(bench, 34, lower=range(DROP, 29))
     with reading(bench.ledger) as reader:

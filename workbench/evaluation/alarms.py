@@ -12,7 +12,7 @@ import msgspec
 
 from workbench.evaluation.attention import SLOWER
 from workbench.evaluation.sides import Coverage
-from workbench.job.file import CompareTable, GatesTable, recorded_table
+from workbench.job.file import CompareTable, GatesTable, first_scorer, recorded_table
 from workbench.job.job import Job
 from workbench.ledger.gates import DropFound
 from workbench.ledger.queries import Reader
@@ -117,6 +117,25 @@ def watched(reader: Reader, job: str | None = None, known: dict[str, list[Watch]
             gates = recorded_table(one.job_toml, "gates", GatesTable)
             compare = recorded_table(one.job_toml, "compare", CompareTable)
             known[one.job] = watches(reader, one.job, gates, compare.min_answered)
+    return [watch for name, found in known.items() if job in (None, name) for watch in found]
+
+
+def unwatched(reader: Reader, job: str | None = None, known: dict[str, list[Watch]] | None = None) -> list[Watch]:
+    """Return what the jobs that watch for no change show by their first scorer: for pages to say; no run fails by it.
+
+    Args:
+        job: Only this one; None takes all.
+        known: Of the jobs that were asked for before; what is found is put there.
+    """
+    known = {} if known is None else known
+    for one in reader.all(WatchedJob, job=job) if job not in known else []:
+        if one.job not in known:
+            gates = recorded_table(one.job_toml, "gates", GatesTable)
+            compare = recorded_table(one.job_toml, "compare", CompareTable)
+            first = None if gates.steady else first_scorer(one.job_toml)
+            asked = GatesTable(steady=[] if first is None else [first])
+            found = watches(reader, one.job, asked, compare.min_answered)
+            known[one.job] = [watch for watch in found if watch.scorer is not None]
     return [watch for name, found in known.items() if job in (None, name) for watch in found]
 
 

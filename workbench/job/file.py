@@ -362,6 +362,15 @@ class JobFile(TomlTable, frozen=True):
 Table = TypeVar("Table", bound=TomlTable)
 
 
+def first_scorer(job_toml: str) -> str | None:
+    """Return what the first scorer of a recorded job file is called; None where it has none, or cannot be read."""
+    try:
+        first = tomllib.loads(job_toml)["scorers"][0]
+        return str(first.get("label") or first["name"])
+    except (ValueError, LookupError, AttributeError):
+        return None
+
+
 def recorded_table(job_toml: str, name: str, kind: type[Table]) -> Table:
     """Return a table of a recorded job file; of one that this version cannot read as it is by default."""
     try:

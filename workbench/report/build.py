@@ -20,7 +20,7 @@ import workbench.display.commands as commands
 import workbench.display.text as people
 import workbench.settings.clock as clock
 from workbench.allowance.caps import CapUse, caps_used
-from workbench.evaluation.alarms import Watch, watched
+from workbench.evaluation.alarms import Watch, unwatched, watched
 from workbench.evaluation.job_changes import JobChange, job_changes
 from workbench.evaluation.ongoing import Ongoing, ongoing
 from workbench.evaluation.ranking import Ranking, standing
@@ -105,6 +105,8 @@ class PageContext:
     as_of: AsOf
     watches: dict[str, list[Watch]]
     """What jobs that watch for changes show, as far as a page asked: several do."""
+    unwatched_jobs: dict[str, list[Watch]]
+    """The same of those that watch for none, by their first scorer."""
     rankings: dict[str, Ranking]
     """How the models of runs stand whose pages were asked for before."""
     over_all: frozenset[str]
@@ -143,6 +145,10 @@ class PageContext:
     def watched(self, job: str | None = None) -> list[Watch]:
         """Return what a job that watches for changes shows, or all of them; worked out once."""
         return watched(self.reader, job, self.watches)
+
+    def unwatched(self, job: str | None = None) -> list[Watch]:
+        """Return what a job that watches for no change shows all the same, or all of them; worked out once."""
+        return unwatched(self.reader, job, self.unwatched_jobs)
 
     def ranking(self, run_id: str) -> Ranking:
         """Return how the models of a run stand; worked out once."""
@@ -197,6 +203,7 @@ def asked_of(
             partial(caps_used, reader, ledger),
             as_of,
             known,
+            {},
             {},
             frozenset(page.name for page in over_all),
             single,

@@ -20,8 +20,9 @@ from workbench.report import time_charts
 from workbench.report.build import PageContext, result
 from workbench.report.chart_parts import on_clock, said_by_clock
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.report.job_rows import NEWEST_RUNS, SETTLED, is_worse, job_rows, needs_action, summary
+from workbench.report.job_rows import NEWEST_RUNS, SETTLED, is_worse, job_rows, needs_action, summary, worse_changes
 from workbench.report.tables import Result, Table
+from workbench.wording.changes import unwatched_text
 from workbench.wording.latest import latest_lines
 from workbench.wording.runs import resume_text
 from workbench.wording.scores import range_text
@@ -48,7 +49,7 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     began = {run.run_id: reader.only(Provenance, run_id=run.run_id) for run in needs}
     means = result(reader, ModelMean, most=len(run_ids), run_ids=run_ids)
     scores = [row for row in means.rows if row.model is not None]
-    changes, alarms = asked.changes, open_of(asked.watched())
+    changes, alarms, drops = asked.changes, open_of(asked.watched()), open_of(asked.unwatched())
     now = clock.now()
     since_at = now - _LATELY
     has_schedule = any(run.occasion is not None for run in newest)
@@ -64,7 +65,12 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
         there = asked.there()
         asked_by_jobs = [(run, ends[run.run_id]) for run in newest if not ends[run.run_id].is_probe]
         rows = job_rows(asked_by_jobs, scores, changes, alarms, broken, asked.colours)
-        rows = [msgspec.structs.replace(row, unjudged=unjudged.get(row.newest_run, 0)) for row in rows]
+        rows = [
+            msgspec.structs.replace(
+                row, unjudged=unjudged.get(row.newest_run, 0), drops=[drop for drop in drops if drop.job == row.job]
+            )
+            for row in rows
+        ]
         return {
             "period": period,
             "command": asked.command,
@@ -75,7 +81,11 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "broken": [row for row in rows if row.broken],
             "unjudged": [row for row in rows if row.unjudged],
             "alarmed": [(row, commands.accept_changes(row.job, asked.ledger)) for row in rows if row.alarms],
-            "regressed": [row for row in rows if not row.needs_somebody and is_worse(row)],
+            "regressed": [
+                (row, worse_changes(row), unwatched_text(row.drops))
+                for row in rows
+                if not row.needs_somebody and is_worse(row)
+            ],
             "needs": [(run, resume_text(began[run.run_id], asked.ledger)) for run in needs],
             "runs": _runs_table(runs, _sparks(scores, asked.colours), there),
             "jobs": _jobs_table(jobs, ends, there),

@@ -55,6 +55,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
     course = reader.all(JobCourse, job=job, most=MOST_RUNS)
     changes = asked.changes.get(job, [])
     watches = asked.watched(job)
+    shown = watches or asked.unwatched(job)
     alarms = [alarm for watch in watches for alarm in watch.alarms]
     period, newest, oldest = asked.period, runs[0], runs[-1]
     ranking = asked.ranking(newest.run_id)
@@ -67,7 +68,9 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
         there = asked.there()
         content = {
             "job": job,
-            "verdict": job_verdict(runs, changes, watches, course, is_cut=len(runs) == MOST_RUNS),
+            "verdict": job_verdict(
+                runs, changes, shown, course, is_cut=len(runs) == MOST_RUNS, is_watched=bool(watches)
+            ),
             "floor": floor_text(ranking.floor),
             "without_model": without_model_text(ranking.references, ranking.scorer),
             "changes": changes,
@@ -78,7 +81,15 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
             "findable": [findable_text(watch) for watch in watches if watch.scorer is not None],
             "found_soon": found_soon_text([watch for watch in watches if watch.scorer is not None]),
             "charts": _charts(
-                job, course, _Shown(runs, _marks(runs, course, watches, asked.zone), alarms, asked.colours, asked.zone)
+                job,
+                course,
+                _Shown(
+                    runs,
+                    _marks(runs, course, watches, asked.zone),
+                    [alarm for watch in shown for alarm in watch.alarms],
+                    asked.colours,
+                    asked.zone,
+                ),
             ),
             "runs": _runs_table(job, runs, course, ends, there, asked.colours),
             "most": MOST_RUNS,

@@ -64,6 +64,8 @@ class JobRow(msgspec.Struct, frozen=True):
     needs_action: bool
     alarms: list[Alarm] = []
     """What is open of it."""
+    drops: list[Alarm] = []
+    """What would be, if it watched for changes."""
     unjudged: int = 0
     """Answers of its newest run that a judge is still to be asked about, by a command of its own."""
 
@@ -204,8 +206,13 @@ def _next(job_toml: str | None) -> datetime | None:
 
 
 def is_worse(row: JobRow) -> bool:
-    """Return whether the newest run shows that a model has become worse, of a job without an open alarm."""
-    return not row.alarms and any(change.verdict == "worse" for change in row.changes)
+    """Return whether its newest runs show that a model has become worse, of a job without an open alarm."""
+    return not row.alarms and bool(row.drops or worse_changes(row))
+
+
+def worse_changes(row: JobRow) -> list[JobChange]:
+    """Return what is worse in its newest run than in the one before."""
+    return [change for change in row.changes if change.verdict == "worse"]
 
 
 def summary(rows: Sequence[JobRow]) -> str:

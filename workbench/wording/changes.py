@@ -161,21 +161,24 @@ def job_verdict(
     course: Sequence[JobCourse],
     *,
     is_cut: bool,
+    is_watched: bool,
 ) -> str:
     """Return what is open, or else the newest run against the level before or the run before, in a sentence or two.
 
     Args:
         runs: The newest ones, the newest first.
-        watches: What the job shows where it watches for changes; without any its runs have no level.
+        watches: What its scheduled runs show of a level; none where it has none.
         course: What the models of these came to.
         is_cut: Whether the job may have more runs.
+        is_watched: Whether it watches for changes, so that they are alarms.
     """
     newest = runs[0]
     how_many = f"{plural(len(runs), 'run')}{' or more' if is_cut else ''}"
     ended = f"{how_many}; the newest {_ended(newest.status)}{_unanswered(newest, course)}."
     if standing := open_of(watches):
-        text = ". ".join(f"{alarm_what(alarm)}; {alarm_lasts(alarm)}; open" for alarm in standing)
-        return f"{text}. {ended}"
+        state = "; open" if is_watched else ""
+        text = ". ".join(f"{alarm_what(alarm)}; {alarm_lasts(alarm)}{state}" for alarm in standing)
+        return f"{text}. {ended}" if is_watched else f"{text}. {unwatched_text(standing)} {ended}"
     if len(runs) == 1:
         how = f"{_ended(newest.status)}{_unanswered(newest, course)}"
         such = "" if how == _ended(RunStatus.COMPLETE) else f", which {how}"
@@ -186,6 +189,12 @@ def job_verdict(
     return (
         f"{ended} {level} {beside}" if any(change.verdict != "none shown" for change in changes) else f"{ended} {level}"
     )
+
+
+def unwatched_text(found: Sequence[Alarm]) -> str:
+    """Return how a job would have watched for what it shows."""
+    scorers = words(list(dict.fromkeys(f'"{one.scorer}"' for one in found)))
+    return f"No alarm is set for it: steady = [{scorers}] under [gates] sets one."
 
 
 def accepted_lately(runs: Sequence[JobRun], watches: Sequence[Watch]) -> list[Alarm]:
