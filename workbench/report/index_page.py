@@ -11,6 +11,7 @@ import workbench.settings.clock as clock
 from workbench.allowance.lately import drawn_lately
 from workbench.display.columns import column, columns
 from workbench.evaluation.alarms import open_of
+from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.latest import latest
 from workbench.evaluation.ongoing import as_now
 from workbench.evaluation.run_figures import broken_scorers, unjudged_answers
@@ -20,7 +21,16 @@ from workbench.report import time_charts
 from workbench.report.build import PageContext, result
 from workbench.report.chart_parts import on_clock, said_by_clock
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.report.job_rows import NEWEST_RUNS, SETTLED, is_worse, job_rows, needs_action, summary, worse_changes
+from workbench.report.job_rows import (
+    NEWEST_RUNS,
+    SETTLED,
+    JobRow,
+    is_worse,
+    job_rows,
+    needs_action,
+    summary,
+    worse_changes,
+)
 from workbench.report.tables import Result, Table
 from workbench.wording.changes import unwatched_text
 from workbench.wording.latest import latest_lines
@@ -81,11 +91,7 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "broken": [row for row in rows if row.broken],
             "unjudged": [row for row in rows if row.unjudged],
             "alarmed": [(row, commands.accept_changes(row.job, asked.ledger)) for row in rows if row.alarms],
-            "regressed": [
-                (row, worse_changes(row), unwatched_text(row.drops))
-                for row in rows
-                if not row.needs_somebody and is_worse(row)
-            ],
+            "regressed": _regressed(rows),
             "needs": [(run, resume_text(began[run.run_id], asked.ledger)) for run in needs],
             "runs": _runs_table(runs, _sparks(scores, asked.colours), there),
             "jobs": _jobs_table(jobs, ends, there),
@@ -94,6 +100,12 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
         }
 
     return content
+
+
+def _regressed(rows: Sequence[JobRow]) -> list[tuple[JobRow, list[JobChange], str]]:
+    """Return the jobs that have become worse, each with what is worse than in the run before, and how to watch for it."""
+    worse = [row for row in rows if not row.needs_somebody and is_worse(row)]
+    return [(row, worse_changes(row), unwatched_text(row.drops)) for row in worse]
 
 
 def _runs_table(runs: Sequence[RunLine], sparks: dict[str, list[dict[str, Any]]], there: frozenset[str]) -> Table:
