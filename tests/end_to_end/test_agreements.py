@@ -373,6 +373,25 @@ def test_a_field_s_scale_is_declared(bench: Workbench) -> None:
     assert (grade["kind"], side["asked"], side["not_right"], side["found"]["numbers"]) == ("numbers", 40, 2, 38)
 
 
+def test_an_exact_field_s_number_is_no_text(bench: Workbench) -> None:
+    targets = [{"grade": n % 5 if n % 4 else None} for n in range(40)]
+    given = [{"grade": str(n % 5)} if n % 2 else {"grade": n % 5} for n in range(40)]
+    config = '{"name":"json","types":"exact","target_scales":{"grade":[0,5]}}'
+    record(
+        bench, "r1", {"m": [1.0] * 40}, config=config, targets=targets, extracted=lambda _, sample: json.dumps(given[sample])
+    )  # fmt: skip
+    (grade,) = bench.json("show", "r1")["agreement"]["fields"]
+    assert (grade["samples"], grade["sides"][0]["not_right"]) == (30, 20)
+
+
+def test_the_ends_of_a_scale_are_on_it(bench: Workbench) -> None:
+    rows = [{"id": f"s{n}", "input": f"{n}?", "target": {"grade": 0.7 if n else 0.1}} for n in range(2)]
+    bench.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    scorer = 'name = "json"\ntarget_scales = { grade = [0.1, 0.7] }\n'
+    bench.write("job.toml", job("sim/instant").replace('name = "numeric"\n', scorer))
+    bench("lint", "job.toml")
+
+
 @pytest.mark.parametrize(
     ("target", "scale", "said"),
     [
@@ -429,6 +448,37 @@ def test_numbers_are_compared_by_every_figure_of_theirs(bench: Workbench) -> Non
     assert bench("compare", "r2", "--baseline", "near").stdout.count("1 of 60 answers unknown") >= 1
 
 
+def test_a_perfect_model_meets_every_gate_on_numbers(bench: Workbench) -> None:
+    """Nothing shows a spread: as many answers as may be unseen may be as far off as can be."""
+    targets = [str(n % 6) for n in range(60)]
+    record(
+        bench, "r1", {"m": [1.0] * 60}, config='{"name":"numeric"}', targets=targets,
+        extracted=lambda _, sample: targets[sample],
+    )  # fmt: skip
+    tables = {"max_bias": 0.5, "min_pearson": 0.6, "min_spearman": 0.6, "max_mean_error": 0.5, "min_kappa": 0.6}
+    gates = msgspec.convert({name: {"exact": wanted} for name, wanted in tables.items()}, GatesTable)
+    with reading(bench.ledger) as reader:
+        found = gate_findings(reader, run_findings(reader, "r1"), reader.all(RunItems, run_id="r1"), gates)
+    assert {one.gate: one.result for one in found} == dict.fromkeys(tables, "met")
+
+
+@pytest.mark.slow
+def test_fields_whose_targets_are_all_alike_are_compared_and_all_fields_are_one_family(bench: Workbench) -> None:
+    right = [{"valid": True, "name": f"n{n}", "kind": LABELS[n % 3]} for n in range(40)]
+    off = [one | ({"valid": False} if n < 20 else {}) | ({"name": "?"} if n < 6 else {}) for n, one in enumerate(right)]
+    given = {"a": right, "b": off}
+    record(
+        bench, "r1", {"a": [1.0] * 40, "b": [0.5] * 40}, config='{"name":"json"}', targets=right,
+        extracted=lambda model, sample: json.dumps(given[model][sample]),
+    )  # fmt: skip
+    found = {one["field"]: one for one in bench.json("compare", "r1", "--baseline", "a", "--no-report")["agreement"]}
+    assert {field: (one["figure"], one["verdict"]) for field, one in found.items()} == {
+        "valid": ("accuracy", "worse"), "name": ("accuracy", "none shown"), "kind": ("kappa", "none shown"),
+    }  # fmt: skip
+    assert found["name"]["found"]["p_value"] == pytest.approx(1 / 32)
+    assert found["name"]["adjusted_p"] == pytest.approx(2 / 32), "of three fields"
+
+
 def test_gates_ask_for_bias_and_correlation(bench: Workbench) -> None:
     """A model that gives no number where the essay is hard is not met by what is left."""
     targets = [str(n % 6) for n in range(60)]
@@ -451,7 +501,7 @@ def test_gates_ask_for_bias_and_correlation(bench: Workbench) -> None:
     assert says["min_pearson", "shy"].startswith(
         "shy has a Pearson correlation of 1.000, without an interval, by “exact”"
     )
-    assert says["min_pearson", "shy"].endswith("; answers without a number are left out of it")
+    assert says["min_pearson", "shy"].endswith("; 20 of 60 answers without a number are left out of it")
 
 
 @pytest.mark.slow

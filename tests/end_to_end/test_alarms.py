@@ -225,6 +225,11 @@ def test_pages_say_what_a_job_shows_that_watches_for_nothing(bench: Workbench) -
     assert re.search(r"quill scores 0\.\d\d since 25 Oct, 0\.\d\d before", shown["job"]), "the chart says what it shows"
     assert "below its level" not in shown["run"] + bench("runs").stderr
     assert bench.json("runs")[0]["open_alarms"] == []
+    assert "workbench accept --reason TEXT" in shown["index"]
+    bench("accept", "j", "--reason", "the new version is cheaper")
+    shown = pages(bench, 28)
+    assert "1 job: 1 fine" in shown["index"]
+    assert "accepted: the new version is cheaper" in shown["job"]
 
 
 @pytest.mark.slow

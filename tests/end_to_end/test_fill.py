@@ -308,6 +308,20 @@ def test_a_formula_in_a_column_that_nobody_reads_keeps_nothing_from_being_filled
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("column", ["target", "id", "choices", "cluster"])
+def test_a_formula_without_a_value_is_refused_in_a_column_with_a_meaning_of_its_own(
+    bench: Workbench, column: str
+) -> None:
+    """A job that names its input alone reads these by their own names."""
+    text = job().replace('input = "question", target = "mark", id = "id"', 'input = "question"')
+    assert 'fields = { input = "question" }' in text
+    bench.write("job.toml", text)
+    workbook(bench.folder / "marks.xlsx", [("x?", "=1+1")], ("question", column))
+    said = bench("fill", "marks.xlsx", "--job", "job.toml", "--no-report", code=2).stderr
+    assert f"row 2: {column}: the formula =1+1 has no stored result" in said
+
+
+@pytest.mark.slow
 def test_merged_cells_are_said_and_stay(bench: Workbench, sheet: Path) -> None:
     book = openpyxl.load_workbook(sheet)
     book.worksheets[0].merge_cells("A3:A4")

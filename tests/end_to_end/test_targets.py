@@ -87,8 +87,26 @@ def test_corrected_rows_may_come_in_a_file_of_their_own(nights: Workbench, platf
     assert calls(platform) == sent
     refused = nights("targets", "apply", "job.toml", "--dataset", "key.csv", "--restore", code=2).stderr
     assert "leave --dataset out" in refused
+    nights.write("key.csv", "id,input,target\nx,What is this?,1\n")
+    for command in (("diff",), ("apply", "--reason", "x")):
+        said = nights("targets", command[0], "job.toml", "--dataset", "key.csv", *command[1:], code=2).stderr
+        assert "key.csv: no run of 'sums' asked any of its rows" in said
     nights.write("key.jsonl", '{"id": "s0", "input": \n')
     assert "key.jsonl:1: " in nights("targets", "diff", "job.toml", "--dataset", "key.jsonl", code=2).stderr
+
+
+@pytest.mark.slow
+def test_a_corrected_sample_keeps_the_columns_that_its_run_recorded(bench: Workbench) -> None:
+    rows = [{"id": f"s{n}", "input": f"{n}+1?", "target": 9, "text": f"t{n // 2}"} for n in range(4)]
+    named = 'path = "sums.jsonl"\ncluster = "text"\nreference = { old = "target2" }\n'
+    bench.write("sums.jsonl", "".join(json.dumps(row | {"target2": "1"}) + "\n" for row in rows))
+    bench.write("job.toml", job("sim/instant").replace('path = "sums.jsonl"\n', named))
+    bench("run", "job.toml", "--no-report")
+    bench.write("key.csv", "input,target\n0+1?,1\nanother,2\n")
+    done = bench("targets", "apply", "job.toml", "--dataset", "key.csv", "--reason", "x")
+    assert "note: no run asked 1 row of key.csv" in done.stderr
+    sample = bench.rows("SELECT sample FROM samples WHERE sample->>'target' = '1'")
+    assert [json.loads(one)["metadata"]["text"] for (one,) in sample] == ["t0"]
 
 
 @pytest.mark.slow
@@ -193,7 +211,7 @@ def test_a_series_goes_on_over_corrected_nights_on_every_sample(nights: Workbenc
     def samples() -> list[int]:
         """How many samples each two nights that follow each other have in common."""
         with reading(nights.ledger) as reader:
-            rows = reader.all(OccasionScore, job="sums", scorers=["numeric"], until_at=None)
+            rows = reader.all(OccasionScore, job="sums", scorers=["numeric"], until_at=None, most=None)
         keys = [
             {row.sample_key for row in rows if row.occasion == night and row.scorer is not None}
             for night in dict.fromkeys(row.occasion for row in rows)

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import msgspec
@@ -15,7 +15,7 @@ from workbench.cli.output import echo, print_json, print_table, say
 from workbench.dataset.samples import selected_samples
 from workbench.display.columns import column, columns
 from workbench.display.text import plural
-from workbench.errors import ExitCode, WorkbenchError
+from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
 from workbench.evaluation.run_figures import run_figures
 from workbench.evaluation.targets import (
     TargetChange,
@@ -26,7 +26,7 @@ from workbench.evaluation.targets import (
     target_changes,
 )
 from workbench.job.job import Job, load_job
-from workbench.ledger.queries import reading
+from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import CurrentScore
 from workbench.ledger.store import Ledger
 from workbench.records import Sample
@@ -41,6 +41,7 @@ _from_file = click.option(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Rows with corrected targets, in place of the job's dataset; samples that it lacks stay as they are.",
 )
+_sheet = click.option("--sheet", metavar="NAME", help="The sheet of FILE, where several have rows.")
 
 
 @click.group()
@@ -55,6 +56,7 @@ def targets() -> None:
 @options.job_file
 @options.ledger
 @_from_file
+@_sheet
 @_all_runs
 @options.as_json
 def diff(job: Path, dataset: Path | None, all_runs: bool, as_json: bool, **given: Any) -> None:
@@ -62,7 +64,7 @@ def diff(job: Path, dataset: Path | None, all_runs: bool, as_json: bool, **given
     where = options.where(given)
     loaded = load_job(job)
     with reading(ledger_to_read(where)) as reader:
-        found = target_changes(reader, loaded, _corrected(loaded, dataset), all_runs=all_runs)
+        found = _changes(reader, loaded, _Corrected(dataset, given["sheet"]), all_runs=all_runs)
     if as_json:
         print_json({"job": found.job, "runs": found.runs, "changes": _objects(found), "left": found.left})
         return
@@ -70,7 +72,8 @@ def diff(job: Path, dataset: Path | None, all_runs: bool, as_json: bool, **given
     _print_changes(found)
     if not found.changes:
         return
-    words = ["targets", "apply", str(job), *(["--dataset", str(dataset)] if dataset else []), "--reason", "TEXT"]
+    words = ["targets", "apply", str(job), *(["--dataset", str(dataset)] if dataset else [])]
+    words += [*(["--sheet", given["sheet"]] if given["sheet"] else []), "--reason", "TEXT"]
     words += ["--all-runs"] if all_runs else []
     runs = len({change.run_id for change in found.changes})
     apply = commands.command(*words, *options.words(where))
@@ -81,12 +84,19 @@ def diff(job: Path, dataset: Path | None, all_runs: bool, as_json: bool, **given
 @options.job_file
 @options.ledger
 @_from_file
+@_sheet
 @_all_runs
 @click.option("--reason", metavar="TEXT", help="Why; it is recorded.")
 @click.option("--restore", is_flag=True, help="Score the runs by the targets that they recorded, again.")
 @options.as_json
 def apply(
-    job: Path, dataset: Path | None, all_runs: bool, reason: str | None, restore: bool, as_json: bool, **given: Any
+    job: Path,
+    dataset: Path | None,
+    all_runs: bool,
+    reason: str | None,
+    restore: bool,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Score the runs of JOB by the targets that its dataset has now; only judges have to be asked again, by `workbench score`.
 
@@ -104,8 +114,7 @@ def apply(
         if restore:
             found = restored(reader, loaded.name, all_runs=all_runs)
         else:
-            corrected = samples if dataset is None else _corrected(loaded, dataset)
-            found = target_changes(reader, loaded, corrected, all_runs=all_runs)
+            found = _changes(reader, loaded, _Corrected(dataset, given["sheet"]), all_runs=all_runs)
     changed = list(dict.fromkeys(change.run_id for change in found.changes))
     # with those that were spoken of before: a process that was killed may have recorded targets without scoring by them
     runs = list(dict.fromkeys([*changed, *found.said_at]))
@@ -138,13 +147,38 @@ def apply(
     sys.exit(ExitCode.INCOMPLETE if failed or pending else ExitCode.DONE)
 
 
-def _corrected(job: Job, path: Path | None) -> Iterable[Sample]:
-    """Return the samples with corrected targets: of the job's dataset, or all of a file that has rows as it does."""
-    if path is None:
-        return selected_samples(job)
+class _Corrected(NamedTuple):
+    """Where corrected targets are."""
+
+    path: Path | None
+    """None: in the job's dataset."""
+    sheet: str | None
+
+
+def _changes(reader: Reader, job: Job, corrected: _Corrected, *, all_runs: bool) -> TargetChanges:
+    """Return what is corrected, and say which rows of a file of its own correct nothing.
+
+    Raises:
+        InputError: None of them does.
+    """
+    if corrected.path is None:
+        return target_changes(reader, job, selected_samples(job), all_runs=all_runs)
+    samples = list(_samples_of(job, corrected.path, corrected.sheet))
+    found = target_changes(reader, job, samples, all_runs=all_runs)
+    if found.not_asked and found.not_asked == sum(sample.target is not None for sample in samples):
+        problem = f"no run of {job.name!r} asked any of its rows"
+        raise InputError(Fault(str(corrected.path), problem, "they must ask what the job asks, with other targets"))
+    if found.not_asked:
+        say(f"note: no run asked {plural(found.not_asked, 'row')} of {corrected.path.name}")
+    return found
+
+
+def _samples_of(job: Job, path: Path, sheet: str | None) -> Iterable[Sample]:
+    """Return all samples of a file that has rows as the job's dataset does."""
+    is_own = [str(path.absolute())] == list(job.dataset_paths)
     table = msgspec.structs.replace(
-        job.dataset, path=str(path), format=None, delimiter=None, sheet=None, limit=None, sample_ids=[],
-        shuffle_seed=None,
+        job.dataset, path=str(path), format=None, delimiter=None, sheet=sheet or (job.dataset.sheet if is_own else None),
+        limit=None, sample_ids=[], shuffle_seed=None, second_target=None, reference={}, cluster=None,
     )  # fmt: skip
     return selected_samples(msgspec.structs.replace(job, dataset=table, dataset_paths=(str(path.absolute()),)))
 

@@ -177,13 +177,17 @@ def _rows_of_job(job: Job, path: Path) -> Iterator[PlacedRow]:
     return rows if job.filled_columns is None else _without_columns(rows, job.filled_columns)
 
 
+_READ_ANYWAY = ("cluster", "refusal")
+"""Columns with a meaning wherever they are."""
+
+
 def _columns_read(job: Job) -> frozenset[str] | None:
     """Return the columns that a job reads by their names; None where it may read any."""
     given = job.dataset
-    if given.fields.input is None:
+    if given.fields.input is None or any(one.asks_a_model or one.kind == "custom" for one in job.scorers):
         return None
-    mapped = [column for name in _NAMES for column in _columns(getattr(given.fields, name))]
-    beside = [*given.reference.values(), *_columns(given.second_target), *_columns(given.cluster)]
+    mapped = [column for name in _NAMES for column in _columns(getattr(given.fields, name) or name)]
+    beside = [*given.reference.values(), *_columns(given.second_target), *_columns(given.cluster), *_READ_ANYWAY]
     return frozenset({*mapped, *beside}).union(*(prompt.named for _, prompt in prompts_of(job)))
 
 

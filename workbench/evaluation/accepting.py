@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Sequence
 
 from workbench.errors import Fault, InputError, nearest
-from workbench.evaluation.alarms import Alarm, alarms, open_alarms, standing_acceptances
+from workbench.evaluation.alarms import Alarm, alarms, open_alarms, standing_acceptances, unwatched
 from workbench.ledger.entries import ChangeAccepted, newer_than
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.job_rows import JobRuns
@@ -37,7 +37,7 @@ def accept(
                 Fault("JOB", f"the ledger has no run of {job!r}", nearest(job, runs) or f"it has: {', '.join(runs)}")
             )
         state = "open" if accepted else "accepted"
-        found = [one for one in alarms(reader, job) if one.state == state]
+        found = [one for one in _shown(reader, job) if one.state == state]
         named = [one for one in found if model in (None, one.model)]
         if not named:
             raise InputError(_nothing(reader, job, model, found, state))
@@ -52,7 +52,12 @@ def accept(
     done = ingest(ledger, whole=journal.whole)
     concerned = {(one.model, one.scorer, one.seen) for one in named}
     with reading(ledger) as reader:
-        return [one for one in alarms(reader, job) if (one.model, one.scorer, one.seen) in concerned], done
+        return [one for one in _shown(reader, job) if (one.model, one.scorer, one.seen) in concerned], done
+
+
+def _shown(reader: Reader, job: str) -> list[Alarm]:
+    """Return every alarm of a job, or what its pages show where it watches for none."""
+    return alarms(reader, job) or [alarm for watch in unwatched(reader, job) for alarm in watch.alarms]
 
 
 def _nothing(reader: Reader, job: str, model: str | None, found: Sequence[Alarm], state: str) -> Fault:

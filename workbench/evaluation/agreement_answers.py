@@ -308,14 +308,11 @@ def _field(scorer: JsonFields, name: str, wanted: Mapping[str, Any]) -> Compared
     numbers = {key: float(number) for key, one in wanted.items() if (number := _plain_number(one)) is not None}
 
     def read_number(sample_key: str, value: float, said: Any) -> float | Missing:
-        given = _field_of(said, name)
-        is_text = isinstance(given, str) and scorer.types == "exact"
-        return _number(sample_key, value, None if is_text or isinstance(given, bool) else number_of(given))
+        return _number(sample_key, value, scorer.number_in(_field_of(said, name)))
 
     declared = (scorer.target_scales or {}).get(name)
     if declared is not None:
-        told = {key: None if isinstance(one, bool) else number_of(one) for key, one in wanted.items()}
-        on_it = {key: float(number) for key, number in told.items() if number is not None}
+        on_it = {key: float(number) for key, one in wanted.items() if (number := scorer.number_in(one)) is not None}
         if (part := _scaled(name, declared, on_it, read_number)) is not None:
             return part
     elif len(numbers) == len(values) and _is_scale(list(numbers.values())):

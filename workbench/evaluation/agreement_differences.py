@@ -105,20 +105,16 @@ def agreement_differences(
         answers: Of the runs of all sides, by one scorer; None where it reads nothing that can be set beside the targets.
         pairs: Sides, each with its baseline.
     """
-    wanted = [(part, figure) for part in answers.parts for figure in _figures(part)] if answers is not None else []
+    if answers is None:
+        return []
+    families: dict[str, list[tuple[ComparedPart, _Figure, tuple[ModelResult, ModelResult]]]] = {}
+    for part in answers.parts:
+        for figure in _figures(part):
+            family = figure.name if part.field is None else "all fields"
+            families.setdefault(family, []).extend((part, figure, pair) for pair in pairs)
     found = []
-    for family in (
-        ("kappa", "weighted kappa"),
-        ("accuracy",),
-        ("mean error",),
-        ("bias",),
-        ("pearson",),
-        ("spearman",),
-        ("macro F1",),
-    ):
-        places = [(part, figure, pair) for part, figure in wanted if figure.name in family for pair in pairs]
-        assert answers is not None or not places
-        beside = [_beside(answers, part, pair, figure) for part, figure, pair in places if answers is not None]
+    for places in families.values():
+        beside = [_beside(answers, part, pair, figure) for part, figure, pair in places]
         adjusted = holm_of_known([one.p_value for one in beside])
         finished = holm_of_known([None if one.found is None else one.found.p_value for one in beside])
         found += [
@@ -139,7 +135,7 @@ def _figures(part: ComparedPart) -> list[_Figure]:
             lambda x, y, unknown, is_highest: at_extreme(x, y, unknown, distance, highest=is_highest),
         )
 
-    if part.kind == "shares":
+    if part.kind == "shares" or (part.field is not None and part.kind == "labels" and len(part.labels) < 2):
         return [by_chance("accuracy", Missed)]
     if part.kind == "labels":
         found = [

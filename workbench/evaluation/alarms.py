@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+_MOST_UNWATCHED = 60
+"""Occasions of a job that watches for nothing: its pages are written after each run."""
+
+
 class Alarm(msgspec.Struct, frozen=True):
     """A model of a job shows less than it did, since some occasion."""
 
@@ -121,7 +125,9 @@ def watched(reader: Reader, job: str | None = None, known: dict[str, list[Watch]
 
 
 def unwatched(reader: Reader, job: str | None = None, known: dict[str, list[Watch]] | None = None) -> list[Watch]:
-    """Return what the jobs that watch for no change show by their first scorer: for pages to say; no run fails by it.
+    """Return what the jobs that watch for no change show by their first scorer: for pages to say, and to be accepted.
+
+    No run fails for it.
 
     Args:
         job: Only this one; None takes all.
@@ -134,7 +140,7 @@ def unwatched(reader: Reader, job: str | None = None, known: dict[str, list[Watc
             compare = recorded_table(one.job_toml, "compare", CompareTable)
             first = None if gates.steady else first_scorer(one.job_toml)
             asked = GatesTable(steady=[] if first is None else [first])
-            found = watches(reader, one.job, asked, compare.min_answered)
+            found = watches(reader, one.job, asked, compare.min_answered, most=_MOST_UNWATCHED)
             known[one.job] = [watch for watch in found if watch.scorer is not None]
     return [watch for name, found in known.items() if job in (None, name) for watch in found]
 
@@ -154,17 +160,23 @@ def standing_acceptances(reader: Reader, job: str) -> list[Acceptance]:
 
 
 def watches(
-    reader: Reader, job: str, gates: GatesTable, min_answered: float, until_at: datetime | None = None
+    reader: Reader,
+    job: str,
+    gates: GatesTable,
+    min_answered: float,
+    until_at: datetime | None = None,
+    most: int | None = None,
 ) -> list[Watch]:
     """Return what each scorer that a job watches, and how long answers take, shows of each model.
 
     Args:
         min_answered: The share of a model's answers that must be known for an occasion to count.
         until_at: As it was when a run began; None is now.
+        most: Of the newest so many occasions; None: of all.
     """
     if not gates.steady:
         return []
-    table = reader.arrow(OccasionScore.query, job=job, scorers=gates.steady, until_at=until_at)
+    table = reader.arrow(OccasionScore.query, job=job, scorers=gates.steady, until_at=until_at, most=most)
     series, accepted = _JobScores(table, min_answered), standing_acceptances(reader, job)
     return [_watched(job, one, gates.false_alarm_rate, accepted) for one in series.each()]
 

@@ -136,11 +136,19 @@ def _agreement(gate: str, side: SideAgreement, wanted: float) -> tuple[GateVerdi
     if value is None:
         return "cannot tell", found
     low, high = value.low, value.high
-    left_out = side.unknown + (side.not_right if figure in ("pearson", "spearman") else 0)
-    if left_out and value.at_lowest is None:  # over the others it may be what it would be over none of the hard ones
+    left_out = side.not_right if figure in ("pearson", "spearman") else 0
+    if (
+        side.unknown or left_out
+    ) and value.at_lowest is None:  # over the others it may be what it would be over none of the hard ones
         low = high = None
     found = msgspec.structs.replace(
-        found, value=value.value, at_lowest=value.at_lowest, at_highest=value.at_highest, low=low, high=high
+        found,
+        value=value.value,
+        at_lowest=value.at_lowest,
+        at_highest=value.at_highest,
+        low=low,
+        high=high,
+        left_out=left_out,
     )
     if low is None or high is None:
         return "cannot tell", found

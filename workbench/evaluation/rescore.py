@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from workbench.job.file import cluster_column
 from workbench.ledger.entries import ReferenceScored, newer_than, score_entry
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, reading
-from workbench.ledger.rows import AnsweringRun, CurrentScore, ScorableAnswer
+from workbench.ledger.rows import AnsweringRun, CurrentScore, Provenance, ScorableAnswer
 from workbench.ledger.score_rows import CorrectedTarget, ReferenceRow
 from workbench.ledger.store import Ledger
 from workbench.outcomes import EFFECTS, Outcome
@@ -85,7 +86,8 @@ def rescore(
             if count % _ANSWERS_A_FILE == _ANSWERS_A_FILE - 1:
                 journal.rotate()  # the ingest takes a file at a time
         known_before = reader.all(ReferenceRow, run_ids=[run_id])
-        references = list(_references(run_id, samples, scorers, columns, known_before))
+        asked = _AskedSamples(samples, cluster_column(reader.only(Provenance, run_id=run_id).job_toml))
+        references = list(_references(run_id, asked, scorers, columns, known_before))
         for entry in references:
             journal.append(entry)
     return written, ingest(ledger, whole=journal.whole) if written or references else Ingested()
@@ -98,9 +100,17 @@ def _corrected_at(reader: Reader, run_id: str, scorers: Sequence[Scorer]) -> dic
     return {row.sample_key: row.recorded_at for row in reader.all(CorrectedTarget, run_id=run_id)}
 
 
+class _AskedSamples(NamedTuple):
+    """What a run asked."""
+
+    samples: dict[str, Sample]
+    cluster: str | None
+    """The column that its job names as that of the clusters."""
+
+
 def _references(
     run_id: str,
-    samples: dict[str, Sample],
+    asked: _AskedSamples,
     scorers: Sequence[Scorer],
     columns: DatasetColumns | None,
     before: Sequence[ReferenceRow],
@@ -109,12 +119,12 @@ def _references(
     now = newer_than(old.recorded_at for old in before)
     for scorer in scorers:
         held = [_held(row, now) for row in before if row.scorer == scorer.named]
-        found = [_entry(run_id, now, scorer, one) for one in reference_scores(samples, scorer)]
+        found = [_entry(run_id, now, scorer, one) for one in reference_scores(asked.samples, scorer, asked.cluster)]
         if columns is None:
             found += [one for one in held if one.reference in ("column", "people")]
         else:
-            now_there = samples if columns.samples is None else columns.samples
-            own = {key: sample for key, sample in now_there.items() if key in samples}
+            now_there = asked.samples if columns.samples is None else columns.samples
+            own = {key: sample for key, sample in now_there.items() if key in asked.samples}
             found += [
                 _entry(run_id, now, scorer, one)
                 for one in column_scores(own, scorer, columns.reference, columns.second_target)

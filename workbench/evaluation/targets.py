@@ -58,6 +58,8 @@ class TargetChanges(msgspec.Struct, frozen=True):
     """That were looked at, the newest first."""
     changes: list[TargetChange]
     left: list[LeftAlone]
+    not_asked: int
+    """Samples of the dataset that no run asked."""
     said_at: dict[str, datetime]
     """By run when a target was last corrected or put back, where one was."""
 
@@ -85,7 +87,8 @@ def target_changes(reader: Reader, job: Job, samples: Iterable[Sample], *, all_r
         if named not in by_columns:
             by_columns[named] = _Asked(now, named)
         _compare(run_id, asked_by_run[run_id], by_columns[named], known, changes, left)
-    return TargetChanges(job.name, runs, changes, left, _said(rows))
+    not_asked = min((asked.not_met() for asked in by_columns.values()), default=len(now))
+    return TargetChanges(job.name, runs, changes, left, not_asked, _said(rows))
 
 
 def restored(reader: Reader, job: str, *, all_runs: bool = False) -> TargetChanges:
@@ -106,7 +109,7 @@ def restored(reader: Reader, job: str, *, all_runs: bool = False) -> TargetChang
         for row in back
         if row.sample_key in known and row.recorded_key in known
     ]  # fmt: skip
-    return TargetChanges(job, runs, changes, [], _said(rows))
+    return TargetChanges(job, runs, changes, [], 0, _said(rows))
 
 
 def correct_targets(ledger: Ledger, found: TargetChanges, reason: str) -> Ingested:
@@ -181,16 +184,20 @@ class _Asked:
     def __init__(self, samples: Sequence[Sample], named: frozenset[str]) -> None:
         self._named = named
         self._samples: dict[str, list[Sample]] = {}
+        self.met = set[str]()
+        """What of it was looked for."""
         for sample in samples:
             self._samples.setdefault(self.key_without_target(sample, named), []).append(sample)
 
     def like(self, recorded: Sample) -> list[Sample]:
         """Return the samples that ask the same as a recorded one, one of each target."""
-        same = {
-            sample_key(one, self._named): one
-            for one in self._samples.get(self.key_without_target(recorded, self._named), ())
-        }
-        return list(same.values())
+        key = self.key_without_target(recorded, self._named)
+        self.met.add(key)
+        return list({sample_key(one, self._named): one for one in self._samples.get(key, ())}.values())
+
+    def not_met(self) -> int:
+        """Return how many samples were not looked for."""
+        return sum(len(samples) for key, samples in self._samples.items() if key not in self.met)
 
     def key_of(self, sample: Sample) -> str:
         """Return the key of a sample, as a run with these prompts records it."""
@@ -224,12 +231,14 @@ def _compare(
                 LeftAlone(run_id, row.sample_id, f"the dataset asks it {len(like)} times with different targets")
             )
             continue
-        key = asked.key_of(like[0])
+        # with the columns that the run recorded: those of a file that corrects some rows may be others
+        corrected = msgspec.structs.replace(before, target=like[0].target)
+        key = asked.key_of(corrected)
         if key in taken:
             left.append(LeftAlone(run_id, row.sample_id, "the run has another sample that asks the same"))
             continue
         taken.add(key)
-        content = msgspec.json.encode(SampleContent.of(like[0])).decode()
+        content = msgspec.json.encode(SampleContent.of(corrected)).decode()
         changes.append(
             TargetChange(run_id, row.sample_id, row.recorded_key, key, before.target, like[0].target, content)
         )

@@ -371,6 +371,14 @@ def first_scorer(job_toml: str) -> str | None:
         return None
 
 
+def cluster_column(job_toml: str) -> str | None:
+    """Return the column that a recorded job file names as that of the clusters; None where it names none, or cannot be read."""
+    try:
+        return str(tomllib.loads(job_toml)["dataset"]["cluster"])
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
 def recorded_table(job_toml: str, name: str, kind: type[Table]) -> Table:
     """Return a table of a recorded job file; of one that this version cannot read as it is by default."""
     try:

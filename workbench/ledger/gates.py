@@ -95,6 +95,8 @@ class AgreementFound(_Evidence, frozen=True, tag="agreement"):
     low: float | None = None
     """Of its 95 % interval, whatever is unknown; None: there is none."""
     high: float | None = None
+    left_out: int = 0
+    """Answers without a number, which a correlation leaves out."""
 
 
 class NoDrop(_Evidence, frozen=True, tag="no drop"):

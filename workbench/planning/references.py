@@ -54,7 +54,7 @@ def planned_references(plan: Plan) -> tuple[PlannedReference, ...]:
         for scorer in plan.job.scorers
         if scorer.by_target
         for one in (
-            *reference_scores(samples, scorer),
+            *reference_scores(samples, scorer, dataset.cluster),
             *column_scores(samples, scorer, dataset.reference, dataset.second_target),
         )
     )

@@ -91,7 +91,7 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "broken": [row for row in rows if row.broken],
             "unjudged": [row for row in rows if row.unjudged],
             "alarmed": [(row, commands.accept_changes(row.job, asked.ledger)) for row in rows if row.alarms],
-            "regressed": _regressed(rows),
+            "regressed": _regressed(rows, asked.ledger),
             "needs": [(run, resume_text(began[run.run_id], asked.ledger)) for run in needs],
             "runs": _runs_table(runs, _sparks(scores, asked.colours), there),
             "jobs": _jobs_table(jobs, ends, there),
@@ -102,10 +102,14 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     return content
 
 
-def _regressed(rows: Sequence[JobRow]) -> list[tuple[JobRow, list[JobChange], str]]:
-    """Return the jobs that have become worse, each with what is worse than in the run before, and how to watch for it."""
+def _regressed(rows: Sequence[JobRow], ledger: str) -> list[tuple[JobRow, list[JobChange], str, str]]:
+    """Return the jobs that have become worse, each with what is worse than in the run before, how to watch for it, and the
+    command that accepts it.
+    """
     worse = [row for row in rows if not row.needs_somebody and is_worse(row)]
-    return [(row, worse_changes(row), unwatched_text(row.drops)) for row in worse]
+    return [
+        (row, worse_changes(row), unwatched_text(row.drops), commands.accept_changes(row.job, ledger)) for row in worse
+    ]
 
 
 def _runs_table(runs: Sequence[RunLine], sparks: dict[str, list[dict[str, Any]]], there: frozenset[str]) -> Table:

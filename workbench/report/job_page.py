@@ -9,7 +9,7 @@ import msgspec
 
 import workbench.display.commands as commands
 from workbench.display.columns import column, columns
-from workbench.evaluation.alarms import Alarm, Watch
+from workbench.evaluation.alarms import Alarm, Watch, open_of
 from workbench.evaluation.job_changes import changed_since_before
 from workbench.evaluation.ongoing import as_now
 from workbench.ledger.job_rows import JobCourse, JobRun, RunLine
@@ -75,7 +75,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
             "without_model": without_model_text(ranking.references, ranking.scorer),
             "changes": changes,
             "compared": compared_text(runs),
-            "alarms": [alarm for alarm in alarms if alarm.state == "open"],
+            "alarms": open_of(shown),
             "earlier_alarms": [alarm for alarm in alarms if alarm.state != "open"],
             "accepting": commands.accept_changes(job, asked.ledger),
             "findable": [findable_text(watch) for watch in watches if watch.scorer is not None],

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any, Literal
 
 import msgspec
@@ -48,11 +49,17 @@ class JsonFields(ValueRules, frozen=True, tag="json"):
         wanted = self.target_of(sample)
         for field, scale in (self.target_scales or {}).items():
             value = wanted.get(field)
-            number = None if isinstance(value, bool) else number_of(value)
-            if field in wanted and (number is None or not is_within(number, scale)):
+            number = self.number_in(value)
+            if value is not None and (number is None or not is_within(number, scale)):
                 shown = json.dumps(wanted[field], ensure_ascii=False)
                 return f"the target {shown} of the field {field!r} is outside {scale_text(scale)}"
         return None
+
+    def number_in(self, value: Any) -> Decimal | None:
+        """Return the number that a field holds, as a text where these are taken for numbers; None where it holds none."""
+        if isinstance(value, bool) or (isinstance(value, str) and self.types == "exact"):
+            return None
+        return number_of(value)
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Return what is wrong with tolerances, as for every comparison of JSON, and scales without a length."""

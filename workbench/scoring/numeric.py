@@ -80,7 +80,7 @@ Scale = tuple[float, float]
 
 def is_within(number: Decimal | float, scale: Scale) -> bool:
     """Return whether a number is on a scale."""
-    return scale[0] <= number <= scale[1]
+    return scale[0] <= float(number) <= scale[1]  # as its ends are: a decimal 0.1 is less than a float
 
 
 def scale_text(scale: Scale) -> str:

@@ -30,6 +30,8 @@ _MOST_SCORINGS = 10_000
 _LEAST_ANSWERS, _MOST_ANSWERS = 5, 100
 _LOOKED_AT = 250
 """Samples, evenly spread, that say which of many answers are tried on all."""
+_MOST_FIELDS = 50
+"""Of the objects of which a constant is put together."""
 _SOME = 20
 """Answers that are tried on those: the most frequent, others spread over all, and others beside the best."""
 
@@ -52,15 +54,18 @@ class ReferenceScores(NamedTuple):
     """What a column says, by sample."""
 
 
-def reference_scores(samples: Mapping[str, Sample], scorer: Scorer) -> list[ReferenceScores]:
+def reference_scores(
+    samples: Mapping[str, Sample], scorer: Scorer, cluster: str | None = None
+) -> list[ReferenceScores]:
     """Return what the targets say without a model; nothing of a scorer that compares with none.
 
     Args:
         samples: By any key; those beyond `MOST_SAMPLES` are left out.
+        cluster: The column whose equal values say which samples belong together; by default a column `cluster`.
     """
     if scorer.asks_a_model or not scorer.by_target:
         return []
-    return list(_from_targets(_judged(samples, scorer), scorer))
+    return list(_from_targets(_judged(samples, scorer), scorer, cluster or "cluster"))
 
 
 def column_scores(
@@ -90,10 +95,11 @@ def _judged(samples: Mapping[str, Sample], scorer: Scorer) -> dict[str, Sample]:
     return {key: sample for key, sample in first if sample.target is not None and judges(scorer, sample)}
 
 
-def _from_targets(there: Mapping[str, Sample], scorer: Scorer) -> Iterator[ReferenceScores]:
+def _from_targets(there: Mapping[str, Sample], scorer: Scorer, cluster: str) -> Iterator[ReferenceScores]:
     """Return what the targets alone give: a constant, the most frequent one, and one at random."""
     rights = {key: answer for key, sample in there.items() if (answer := right_answer(sample, scorer)) is not None}
-    clusters = {key: str(there[key].metadata.get("cluster", key)) for key in rights}
+    of_column = {key: there[key].metadata.get(cluster) for key in rights}
+    clusters = {key: key if value in (None, "") else str(value) for key, value in of_column.items()}
     if len(set(clusters.values())) < 2:
         return
     counts = Counter(rights.values())
@@ -227,11 +233,11 @@ class _CommonObject(NamedTuple):
 
 
 def _joined(rights: Mapping[str, Given], clusters: Mapping[str, str]) -> _CommonObject | None:
-    """Return the object of the most frequent values; None where a target is not an object."""
+    """Return the object of the most frequent values; None where a target is not an object, or they have too many fields."""
     own = dict[str, dict[str, Counter[str]]]()
     of_all = dict[str, Counter[str]]()
     for key, right in rights.items():
-        if (fields := as_object(right.text)) is None:
+        if (fields := as_object(right.text)) is None or len(of_all) > _MOST_FIELDS:
             return None
         for name, value in fields.items():
             text = json.dumps(value, sort_keys=True)
@@ -253,13 +259,11 @@ def _of_most_frequent(ranked: Mapping[str, Sequence[tuple[str, int]]], less: Map
     """
     chosen = {}
     for name, values in ranked.items():
-        most = 0
-        for text, count in values:
-            if count <= most:
-                break
-            there = count - less[name][text] if name in less else count
-            if there > most:
-                most, chosen[name] = there, json.loads(text)
+        own = less.get(name, Counter())
+        # the next one only where nothing else has the first: of two that are as frequent it would be the wrong one each time
+        there = next((text for text, count in values if count > own[text]), None)
+        if there is not None:
+            chosen[name] = json.loads(there)
     return Given(json.dumps(chosen, ensure_ascii=False))
 
 

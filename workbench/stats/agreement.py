@@ -10,6 +10,7 @@ import msgspec
 from workbench.stats.jackknife import (
     CORRELATION,
     DISTANCE,
+    LEAST_GROUPS,
     Ends,
     Estimate,
     Jackknife,
@@ -17,11 +18,15 @@ from workbench.stats.jackknife import (
     each_alone,
     estimate,
     left_out,
+    unseen_share,
 )
 from workbench.stats.kappa import Squared, at_extreme, ends_of, kappa, perfect_low
 
 if TYPE_CHECKING:
     from workbench.stats.jackknife import Mask, Numbers
+
+
+_CLOSE = 1e-12
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -75,21 +80,13 @@ def agreement(
     numbers = x[is_number], y[is_number]
     left = left_out([one for one, there in zip(each, is_number, strict=True) if there])
 
-    def mean(
-        distance: "Callable[[Numbers, Numbers], Numbers]", low: "Numbers", high: "Numbers", ends: Ends | None = None
-    ) -> Estimate:
-        found = over.estimate(lambda x, y: float(np.mean(distance(x, y))), lambda: (low, high), ends=ends)
-        assert found is not None
-        return found
-
-    least, most = (np.full_like(y, end) for end in ends_of(y, scale))
-    far = farthest(y, scale)
+    bias, error = _bias_and_error(over, y, scale, 0 if unknown.any() else len(set(each)))
     return Agreement(
         int((~unknown).sum()),
-        mean(lambda x, y: x - y, least, most),
-        mean(lambda x, y: np.abs(x - y), y, far, DISTANCE),
-        estimate(pearson, numbers, left, CORRELATION),
-        estimate(spearman, numbers, left, CORRELATION),
+        bias,
+        error,
+        _if_perfect(estimate(pearson, numbers, left, CORRELATION), numbers[1], len(left), scale),
+        _if_perfect(estimate(spearman, numbers, left, CORRELATION), _ranks(numbers[1]), len(left)),
         over.estimate(
             lambda x, y: kappa(x, y, distance),
             lambda: (
@@ -101,6 +98,69 @@ def agreement(
         ),
         int(is_number.sum()),
     )
+
+
+def _bias_and_error(
+    over: Jackknife, y: "Numbers", scale: tuple[float, float] | None, clusters: int
+) -> tuple[Estimate, Estimate]:
+    """Return the bias and the mean error.
+
+    Args:
+        y: What is right.
+        clusters: How many there are; 0 where answers are unknown.
+    """
+    import numpy as np
+
+    def mean(
+        distance: "Callable[[Numbers, Numbers], Numbers]", low: "Numbers", high: "Numbers", ends: Ends | None = None
+    ) -> Estimate:
+        found = over.estimate(lambda x, y: float(np.mean(distance(x, y))), lambda: (low, high), ends=ends)
+        assert found is not None
+        return found
+
+    least, most = (np.full_like(y, end) for end in ends_of(y, scale))
+    far = farthest(y, scale)
+    bias, error = mean(lambda x, y: x - y, least, most), mean(lambda x, y: np.abs(x - y), y, far, DISTANCE)
+    if clusters < LEAST_GROUPS:
+        return bias, error
+    unseen = unseen_share(clusters)
+    return (
+        _at_most(bias, unseen, float((least - y).mean()), float((most - y).mean())),
+        _at_most(error, unseen, 0.0, float(np.abs(far - y).mean())),
+    )
+
+
+def _at_most(found: Estimate, unseen: float, least: float, most: float) -> Estimate:
+    """Return a mean that is the same in every answer, which shows no spread, with what a share of other answers may do to it.
+
+    Args:
+        unseen: The share.
+        least: The mean over answers that make it least.
+        most: The mean over answers that make it most.
+    """
+    if found.low is not None:
+        return found
+    low, high = (found.value + unseen * (end - found.value) for end in (least, most))
+    return Estimate(found.value, low, high)
+
+
+def _if_perfect(
+    found: Estimate | None, right: "Numbers", groups: int, scale: tuple[float, float] | None = None
+) -> Estimate | None:
+    """Return a correlation of 1, which shows no spread, with what it is where a share of answers is as far off as can be.
+
+    Args:
+        right: What is right, or its ranks.
+        groups: Clusters that were left out, each by itself or with others; 0 where these are too few.
+    """
+    import numpy as np
+
+    if found is None or found.low is not None or found.value < 1 - _CLOSE or not groups:
+        return found
+    far, unseen = farthest(right, scale), unseen_share(groups)
+    mean = (1 - unseen) * right + unseen * far
+    spread = float(np.mean((1 - unseen) * right**2 + unseen * far**2) - mean.mean() ** 2) * float(right.var())
+    return Estimate(found.value, float(np.mean(mean * (right - right.mean()))) / math.sqrt(spread), found.value)
 
 
 def as_arrays(

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _MOST_GROUPS = 100
 """More clusters are left out by groups, as many times as this."""
-_LEAST_GROUPS = 3
+LEAST_GROUPS = 3
+"""Fewer clusters show no spread."""
 _ONE = 1 - 1e-12
 """A figure between -1 and 1 that is beyond it has no place on the scale of atanh."""
 _NO_SPREAD = 1e-12
@@ -56,6 +57,14 @@ def each_alone(clusters: Sequence[Hashable] | None, answers: int) -> list[Hashab
     return list(range(answers)) if clusters is None else list(clusters)
 
 
+def unseen_share(clusters: int) -> float:
+    """Return the largest share of clusters that may hold something else though none of so many does.
+
+    Source: Clopper, C. J., Pearson, E. S. (1934), Biometrika 26, 404-413.
+    """
+    return float(1 - _SIDE ** (1 / clusters))
+
+
 def left_out(clusters: Sequence[Hashable]) -> "list[Mask]":
     """Return which answers are left when each cluster is left out in turn; none where there are too few clusters."""
     import numpy as np
@@ -63,7 +72,7 @@ def left_out(clusters: Sequence[Hashable]) -> "list[Mask]":
     names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
     groups = min(len(names), _MOST_GROUPS)
     group = np.asarray([names[name] % groups for name in clusters]) if groups else np.asarray([], dtype=int)
-    return [group != one for one in range(groups)] if groups >= _LEAST_GROUPS else []
+    return [group != one for one in range(groups)] if groups >= LEAST_GROUPS else []
 
 
 def estimate(
@@ -121,8 +130,8 @@ class Jackknife:
             filled: Return the answers that make it least and most; of them the unknown ones count. None: nothing says
                 which these are, and where some are unknown, there is no interval.
             ends: As for `estimate`.
-            if_perfect: Return the least that a figure of 1, which shows no spread, may be: of what is right, and the largest
-                share of clusters that may hold something wrong though none was seen (Clopper and Pearson, 1934).
+            if_perfect: Return the least that a figure of 1, which shows no spread, may be: of what is right, and the share of
+                clusters that may hold something wrong, as `unseen_share` gives it.
         """
         import numpy as np
 
@@ -130,7 +139,7 @@ class Jackknife:
             found = estimate(figure, (x, y), left, ends)
             if found is None or found.low is not None or found.value < _ONE or not left or if_perfect is None:
                 return found
-            return Estimate(found.value, if_perfect(y, 1 - _SIDE ** (1 / self._clusters)), found.value)
+            return Estimate(found.value, if_perfect(y, unseen_share(self._clusters)), found.value)
 
         known = self._x[~self._unknown], self._y[~self._unknown]
         found = of(*known, self._left if self._is_whole else [])

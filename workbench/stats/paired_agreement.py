@@ -55,7 +55,7 @@ class SummedFigure(Protocol):
         ...
 
     def of(self, sums: "Numbers") -> "Numbers":
-        """Return the figure of each column of sums; not a number where it is not defined."""
+        """Return the figure of each column of sums, in any unit; not a number where it is not defined."""
         ...
 
 
@@ -93,7 +93,8 @@ class MeanError:
         """Return the distance of each answer, and 1."""
         import numpy as np
 
-        return np.asarray([[abs(x - y), np.ones_like(y)] for x in both])
+        unit = _largest_error(both, y)
+        return np.asarray([[abs(x - y) / unit, np.ones_like(y)] for x in both])
 
     def of(self, sums: "Numbers") -> "Numbers":
         """Return the mean."""
@@ -112,7 +113,8 @@ class AbsoluteBias:
         """Return how far each answer is above what is right, and 1."""
         import numpy as np
 
-        return np.asarray([[x - y, np.ones_like(y)] for x in both])
+        unit = _largest_error(both, y)
+        return np.asarray([[(x - y) / unit, np.ones_like(y)] for x in both])
 
     def of(self, sums: "Numbers") -> "Numbers":
         """Return the mean without its sign."""
@@ -131,7 +133,8 @@ class Correlation:
         """Return 1, x, y, x², y² and xy of each answer, about the mean of what is right."""
         import numpy as np
 
-        return np.asarray([_moments(x - y.mean(), y - y.mean()) for x in both])
+        unit = float(y.std()) or 1.0
+        return np.asarray([_moments((x - y.mean()) / unit, (y - y.mean()) / unit) for x in both])
 
     def of(self, sums: "Numbers") -> "Numbers":
         """Return the covariance over the root of both variances."""
@@ -144,7 +147,7 @@ class Correlation:
 
 
 class RankCorrelation(Correlation):
-    """Spearman's. In the test an answer's rank is that among the answers of both models, whichever of them gave it."""
+    """Spearman's. In the test an answer keeps the rank that it has among those of its own model."""
 
     def value(self, x: "Numbers", y: "Numbers") -> float | None:
         """Return it; None where the numbers, or what is right of them, are all the same."""
@@ -154,9 +157,13 @@ class RankCorrelation(Correlation):
         """Return 1, x, y, x², y² and xy of the ranks of each answer, as shares of all ranks."""
         import numpy as np
 
-        among, right = np.sort(np.concatenate(both)), np.sort(y)
-        own = _ranked(y, right) - 0.5
-        return np.asarray([_moments(_ranked(x, among) - 0.5, own) for x in both])
+        own = _ranked(y) - 0.5
+        return np.asarray([_moments(_ranked(x) - 0.5, own) for x in both])
+
+
+def _largest_error(both: "Both", y: "Numbers") -> float:
+    """Return the unit in which errors are summed, so that rounding is the same whatever the numbers' own unit is."""
+    return max(float(abs(x - y).max()) for x in both) or 1.0
 
 
 def _moments(x: "Numbers", y: "Numbers") -> "Numbers":
@@ -165,10 +172,11 @@ def _moments(x: "Numbers", y: "Numbers") -> "Numbers":
     return np.stack([np.ones_like(y), x, y, x * x, y * y, x * y])
 
 
-def _ranked(x: "Numbers", among: "Numbers") -> "Numbers":
-    """Return the mean rank of each number among others that are sorted, as a share of their count."""
+def _ranked(x: "Numbers") -> "Numbers":
+    """Return the mean rank of each number, as a share of their count."""
     import numpy as np
 
+    among = np.sort(x)
     found: Numbers = (np.searchsorted(among, x) + np.searchsorted(among, x, "right")) / (2 * len(among))
     return found
 

@@ -164,6 +164,8 @@ def agreement_lines(comparison: Comparison) -> list[str]:
 def _agreement_parts(found: Sequence[AgreementDifference]) -> Iterator[str]:
     """Yield what is said of one pair's agreement."""
     told = [one for one in found if one.field is None or one.verdict in ("better", "worse", "open")]
+    not_shown = sum(one.field is not None and one.verdict == "none shown" for one in found)
+    undefined = sum(one.field is not None and one.verdict == "not comparable" for one in found)
     unknown = {
         (one.unknown, one.asked)
         for one in found
@@ -177,8 +179,11 @@ def _agreement_parts(found: Sequence[AgreementDifference]) -> Iterator[str]:
         value = signed(one.found.difference, are_shares=False)
         bounds = "" if one.low is None else f" {bounds_text(one.low, one.high, are_shares=False)}"
         yield f"{where}{_FIGURES.get(one.figure, one.figure)} {value}{bounds}: {_agreement_shown(one)}"
-    if rest := len(found) - len(told):
-        yield f"{'no difference shown in' if not told else 'none in'} {plural(rest, 'field' if not told else 'other field')}"
+    if not_shown:
+        other = "other field" if told else "field"
+        yield f"{'none in' if told else 'no difference shown in'} {plural(not_shown, other)}"
+    if undefined:
+        yield f"not defined of {plural(undefined, 'field')}"
     if len(unknown) == 1 and max(unknown)[0]:
         yield f"{max(unknown)[0]} of {plural(max(unknown)[1], 'answer')} unknown"
 

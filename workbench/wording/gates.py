@@ -150,8 +150,8 @@ def _agreement(found: GateFinding, of: AgreementFound) -> str:
         value = f"{of.at_lowest:.3f} to {of.at_highest:.3f}"
     bounds = ", without an interval," if of.low is None or of.high is None else f" [{of.low:.3f}, {of.high:.3f}]"
     says = f"{found.model} has a {figure} of {value}{bounds} {by}; {wanted}"
-    if of.low is None and of.at_lowest is None and not of.unknown and figure in _CORRELATIONS.values():
-        return f"{says}; answers without a number are left out of it"
+    if of.left_out:
+        says += f"; {of.left_out} of {of.asked} answers without a number are left out of it"
     return says + (f"; {of.unknown} of {of.asked} answers are unknown" if of.unknown else "")
 
 

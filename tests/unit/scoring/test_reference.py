@@ -3,6 +3,7 @@
 import json
 import random
 import statistics
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -119,6 +120,38 @@ def test_an_object_of_the_most_frequent_values_is_a_constant() -> None:
     assert set(apart.values.values()) == {0.0}
     twice = found(samples([{"a": 1}, {"a": 1}, {"a": 2}], cluster=["c", "c", "d"]), JsonFields())["constant"]
     assert list(twice.values.values()) == [0.0, 0.0, 0.0], "the other cluster says 2 to the first, and 1 to the second"
+
+
+def test_of_two_values_that_are_as_frequent_the_constant_keeps_its_own() -> None:
+    """Six fields, each half one value and half another: left out one by one, the other one would be right nowhere."""
+    chance = random.Random(7)
+    columns = [chance.sample([0, 1] * 10, 20) for _ in range(6)]
+    targets = [{f"f{n}": column[place] for n, column in enumerate(columns)} for place in range(20)]
+    of = found(samples(targets), JsonFields())
+    shown = json.loads(of["constant"].answer or "")
+    rights = [sum(target[name] == value for name, value in shown.items()) / 6 for target in targets]
+    assert list(of["constant"].values.values()) == pytest.approx(rights)
+    assert mean(of["constant"]) >= 0.5
+
+
+def test_objects_with_many_fields_have_no_constant_put_together() -> None:
+    """Each sample with names of its own: to put one together would take the square of their number."""
+    targets = [{f"name {n} {place}": 1 for place in range(5)} for n in range(400)]
+    started = time.process_time()
+    reference_scores(samples(targets), JsonFields())
+    bare = time.process_time() - started
+    started = time.process_time()
+    reference_scores(samples(targets + targets), JsonFields())
+    assert time.process_time() - started < 4 * bare + 0.5
+
+
+def test_the_samples_of_another_column_s_cluster_are_chosen_for_together() -> None:
+    targets = [{"a": place // 3} for place in range(12)]
+    there = samples(targets, text=[f"t{place // 3}" for place in range(12)], cluster=[""] * 12)
+    (apart, *_) = reference_scores(there, JsonFields(), "text")
+    assert set(apart.values.values()) == {0.0}, "no other text has the value"
+    (one_by_one, *_) = reference_scores(there, JsonFields())
+    assert sum(one_by_one.values.values()) == 3
 
 
 def test_what_compares_with_no_target_has_no_constant(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_what_is_not_defined_is_not_said() -> None:
     perfect = agreement([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0])
     assert perfect.weighted_kappa is not None
     assert perfect.weighted_kappa.high == 1  # and four samples hardly say that it is not 0
-    assert perfect.bias == Estimate(0.0)
+    assert perfect.bias.low == pytest.approx(-1.5 * (1 - 0.025**0.25)), "as many other answers may be unseen"
     single = agreement([1.0], [2.0])
     assert (single.bias, single.absolute_error) == (Estimate(-1.0), Estimate(1.0))
 
@@ -82,7 +82,9 @@ def test_what_is_not_right_is_as_far_from_right_as_can_be() -> None:
         (3 + 2) / 5
     )  # 4 is 3 from 1; of the ends that are as far from 3 the least
     assert found.bias.value == pytest.approx(-1)
-    assert found.pearson == Estimate(1.0)  # of the numbers that there are
+    assert found.pearson is not None  # of the numbers that there are
+    assert found.pearson.value == pytest.approx(1)
+    assert found.pearson.high == found.pearson.value
     assert found.weighted_kappa is not None
     assert found.weighted_kappa.value == pytest.approx(kappa(np.array([1.0, 2, 1, 5, 1] * 4), np.array(right), Squared))
 
@@ -150,7 +152,16 @@ def test_the_interval_of_a_mean_distance_is_wider_above_it_and_never_below_nothi
     assert found.high is not None
     assert 0 < found.low < found.value == pytest.approx(0.05)
     assert found.high / found.value == pytest.approx(found.value / found.low), "the same in times"
-    assert agreement(right, right).absolute_error.low is None, "nothing shows a spread"
+    nothing = agreement(right, right)
+    unseen = 1 - 0.025 ** (1 / 80)
+    assert nothing.absolute_error.low == 0
+    assert nothing.absolute_error.high == pytest.approx(unseen * 3.2)
+    assert nothing.bias.high == pytest.approx(unseen * 2)
+    assert nothing.pearson is not None
+    assert nothing.pearson.low is not None
+    off = [4.0 if one <= 2 else 0.0 for one in right]  # as far as can be; of two ends that are as far the least
+    worst = np.corrcoef([*right * 22, *off], [*right * 22, *right])[0, 1]  # one in 23 is 0.0435
+    assert nothing.pearson.low == pytest.approx(worst, abs=0.01)
 
 
 def clustered(

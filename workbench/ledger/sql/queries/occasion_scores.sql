@@ -3,7 +3,8 @@
 -- occasion's first such run, by which they are in order, so that to run one again moves it nowhere. scorers: how many its job has;
 -- unsent: of how many samples nothing was sent. scale: the least and the most of value (NULL: nobody knows). Of the scorer NULL, the
 -- value is less the logarithm of the ms that the model's own answers took.
--- Parameters: job, scorers (list), until_at (NULL: all; otherwise occasions of runs that began until then)
+-- Parameters: job, scorers (list), until_at (NULL: all; otherwise occasions of runs that began until then), most (the newest so many;
+-- NULL: all)
 WITH came AS (
     SELECT occasion, run_id, started_at, status IN ('complete', 'gate_failed') AS settled, coalesce(len(scorers), 0) AS scorers
     FROM run_overview
@@ -14,6 +15,7 @@ newest AS (
         arg_max(scorers, (settled, started_at)) AS scorers,
         coalesce(min(started_at) FILTER (settled), min(started_at)) AS started_at
     FROM came GROUP BY occasion
+    QUALIFY $most IS NULL OR row_number() OVER (ORDER BY min(came.started_at) DESC) <= $most
 ),
 unsent AS (
     SELECT run_id, count(DISTINCT sample_key) AS samples FROM unsent_samples
