@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-_MOST_UNWATCHED = 60
-"""Occasions of a job that watches for nothing: its pages are written after each run."""
+_MOST_UNWATCHED = 30
+"""Occasions of a job that watches for nothing, as its page has them; the page of all runs asks for each such job after a run."""
 
 
 class Alarm(msgspec.Struct, frozen=True):
@@ -139,9 +139,13 @@ def unwatched(reader: Reader, job: str | None = None, known: dict[str, list[Watc
             gates = recorded_table(one.job_toml, "gates", GatesTable)
             compare = recorded_table(one.job_toml, "compare", CompareTable)
             first = None if gates.steady else first_scorer(one.job_toml)
-            asked = GatesTable(steady=[] if first is None else [first])
-            found = watches(reader, one.job, asked, compare.min_answered, most=_MOST_UNWATCHED)
-            known[one.job] = [watch for watch in found if watch.scorer is not None]
+            known[one.job] = []
+            if first is not None:
+                asked = {"job": one.job, "scorers": [first], "until_at": None, "most": _MOST_UNWATCHED}
+                series = _JobScores(reader.arrow(OccasionScore.query, **asked), compare.min_answered)
+                accepted, rate = standing_acceptances(reader, one.job), gates.false_alarm_rate
+                scores = [own for own in series.each() if own.scorer is not None]
+                known[one.job] = [_watched(one.job, own, rate, accepted) for own in scores]
     return [watch for name, found in known.items() if job in (None, name) for watch in found]
 
 
@@ -160,23 +164,17 @@ def standing_acceptances(reader: Reader, job: str) -> list[Acceptance]:
 
 
 def watches(
-    reader: Reader,
-    job: str,
-    gates: GatesTable,
-    min_answered: float,
-    until_at: datetime | None = None,
-    most: int | None = None,
+    reader: Reader, job: str, gates: GatesTable, min_answered: float, until_at: datetime | None = None
 ) -> list[Watch]:
     """Return what each scorer that a job watches, and how long answers take, shows of each model.
 
     Args:
         min_answered: The share of a model's answers that must be known for an occasion to count.
         until_at: As it was when a run began; None is now.
-        most: Of the newest so many occasions; None: of all.
     """
     if not gates.steady:
         return []
-    table = reader.arrow(OccasionScore.query, job=job, scorers=gates.steady, until_at=until_at, most=most)
+    table = reader.arrow(OccasionScore.query, job=job, scorers=gates.steady, until_at=until_at, most=None)
     series, accepted = _JobScores(table, min_answered), standing_acceptances(reader, job)
     return [_watched(job, one, gates.false_alarm_rate, accepted) for one in series.each()]
 
