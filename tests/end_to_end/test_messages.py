@@ -207,6 +207,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("corrected targets without a reason", "targets apply job.toml", nothing),
     ("corrected rows that are to be put back", "targets apply job.toml --restore --dataset sums.jsonl", nothing),
     ("corrected rows that are not there", "targets diff job.toml --dataset key.csv", nothing),
+    ("sheet of no corrected rows", "targets diff job.toml --sheet One", nothing),
     ("corrected rows that no run asked", "targets diff job.toml --dataset key.csv", then(after("run job.toml --no-report"), files(key_csv="input,target\nWhat is it?,1\n"))),
     ("corrected targets of a job that never ran", "targets diff job.toml", scored),
     ("one file of no run", "report --single-file", nothing),

@@ -1,9 +1,9 @@
 """`workbench targets`: corrected targets, for the runs that were scored by wrong ones."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import msgspec
@@ -63,8 +63,9 @@ def diff(job: Path, dataset: Path | None, all_runs: bool, as_json: bool, **given
     """List the targets that the dataset of JOB has otherwise than its runs are scored by."""
     where = options.where(given)
     loaded = load_job(job)
+    corrected = _corrected(loaded, dataset, given["sheet"])
     with reading(ledger_to_read(where)) as reader:
-        found = _changes(reader, loaded, _Corrected(dataset, given["sheet"]), all_runs=all_runs)
+        found = _changes(reader, loaded, corrected, dataset, all_runs=all_runs)
     if as_json:
         print_json({"job": found.job, "runs": found.runs, "changes": _objects(found), "left": found.left})
         return
@@ -109,12 +110,13 @@ def apply(
     where = options.where(given)
     loaded = load_job(job)
     ledger = ledger_to_change(where)
-    samples = list(selected_samples(loaded))
+    corrected = _corrected(loaded, dataset, given["sheet"])
+    samples = corrected if dataset is None else list(selected_samples(loaded))
     with reading(ledger) as reader:
         if restore:
             found = restored(reader, loaded.name, all_runs=all_runs)
         else:
-            found = _changes(reader, loaded, _Corrected(dataset, given["sheet"]), all_runs=all_runs)
+            found = _changes(reader, loaded, corrected, dataset, all_runs=all_runs)
     changed = list(dict.fromkeys(change.run_id for change in found.changes))
     # with those that were spoken of before: a process that was killed may have recorded targets without scoring by them
     runs = list(dict.fromkeys([*changed, *found.said_at]))
@@ -147,40 +149,39 @@ def apply(
     sys.exit(ExitCode.INCOMPLETE if failed or pending else ExitCode.DONE)
 
 
-class _Corrected(NamedTuple):
-    """Where corrected targets are."""
-
-    path: Path | None
-    """None: in the job's dataset."""
-    sheet: str | None
-
-
-def _changes(reader: Reader, job: Job, corrected: _Corrected, *, all_runs: bool) -> TargetChanges:
-    """Return what is corrected, and say which rows of a file of its own correct nothing.
-
-    Raises:
-        InputError: None of them does.
-    """
-    if corrected.path is None:
-        return target_changes(reader, job, selected_samples(job), all_runs=all_runs)
-    samples = list(_samples_of(job, corrected.path, corrected.sheet))
-    found = target_changes(reader, job, samples, all_runs=all_runs)
-    if found.not_asked and found.not_asked == sum(sample.target is not None for sample in samples):
-        problem = f"no run of {job.name!r} asked any of its rows"
-        raise InputError(Fault(str(corrected.path), problem, "they must ask what the job asks, with other targets"))
-    if found.not_asked:
-        say(f"note: no run asked {plural(found.not_asked, 'row')} of {corrected.path.name}")
-    return found
-
-
-def _samples_of(job: Job, path: Path, sheet: str | None) -> Iterable[Sample]:
-    """Return all samples of a file that has rows as the job's dataset does."""
+def _corrected(job: Job, path: Path | None, sheet: str | None) -> list[Sample]:
+    """Return the samples with corrected targets: of the job's dataset, or all of a file that has rows as that does."""
+    if path is None:
+        if sheet is not None:
+            raise click.UsageError("--sheet names one of the file that --dataset gives")
+        return list(selected_samples(job))
     is_own = [str(path.absolute())] == list(job.dataset_paths)
     table = msgspec.structs.replace(
         job.dataset, path=str(path), format=None, delimiter=None, sheet=sheet or (job.dataset.sheet if is_own else None),
         limit=None, sample_ids=[], shuffle_seed=None, second_target=None, reference={}, cluster=None,
     )  # fmt: skip
-    return selected_samples(msgspec.structs.replace(job, dataset=table, dataset_paths=(str(path.absolute()),)))
+    return list(selected_samples(msgspec.structs.replace(job, dataset=table, dataset_paths=(str(path.absolute()),))))
+
+
+def _changes(
+    reader: Reader, job: Job, corrected: Sequence[Sample], path: Path | None, *, all_runs: bool
+) -> TargetChanges:
+    """Return what is corrected, and say how many rows of a file of its own no run asked.
+
+    Args:
+        path: Of that file; None: it is the job's dataset, which may have new rows.
+
+    Raises:
+        InputError: No run asked any of them.
+    """
+    found = target_changes(reader, job, corrected, all_runs=all_runs)
+    if path is None or not found.not_asked:
+        return found
+    if found.not_asked == sum(sample.target is not None for sample in corrected):
+        problem = f"no run of {job.name!r} asked any of its rows"
+        raise InputError(Fault(str(path), problem, "they must ask what the job asks, with other targets"))
+    say(f"note: no run asked {plural(found.not_asked, 'row')} of {path.name}")
+    return found
 
 
 def _scored(ledger: Ledger, runs: Sequence[str], job: Job, samples: Sequence[Sample]) -> tuple[int, dict[str, str]]:

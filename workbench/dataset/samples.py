@@ -24,7 +24,7 @@ from workbench.job.file import DatasetTable, FieldNames
 from workbench.job.job import Job
 from workbench.job.prompt import prompts_of
 from workbench.job.request_fields import tools_problems
-from workbench.records import Sample
+from workbench.records import CLUSTER, Sample
 from workbench.strict import kind_of
 
 
@@ -177,7 +177,7 @@ def _rows_of_job(job: Job, path: Path) -> Iterator[PlacedRow]:
     return rows if job.filled_columns is None else _without_columns(rows, job.filled_columns)
 
 
-_READ_ANYWAY = ("cluster", "refusal")
+_READ_ANYWAY = (CLUSTER, "refusal")
 """Columns with a meaning wherever they are."""
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from workbench.evaluation.attention import SLOWER
 from workbench.evaluation.sides import Coverage
-from workbench.job.file import CompareTable, GatesTable, first_scorer, recorded_table
+from workbench.job.file import CompareTable, GatesTable, recorded_table
 from workbench.job.job import Job
 from workbench.ledger.gates import DropFound
 from workbench.ledger.queries import Reader
@@ -138,10 +138,9 @@ def unwatched(reader: Reader, job: str | None = None, known: dict[str, list[Watc
         if one.job not in known:
             gates = recorded_table(one.job_toml, "gates", GatesTable)
             compare = recorded_table(one.job_toml, "compare", CompareTable)
-            first = None if gates.steady else first_scorer(one.job_toml)
             known[one.job] = []
-            if first is not None:
-                asked = {"job": one.job, "scorers": [first], "until_at": None, "most": _MOST_UNWATCHED}
+            if one.scorer is not None and not gates.steady:
+                asked = {"job": one.job, "scorers": [one.scorer], "until_at": None, "most": _MOST_UNWATCHED}
                 series = _JobScores(reader.arrow(OccasionScore.query, **asked), compare.min_answered)
                 accepted, rate = standing_acceptances(reader, one.job), gates.false_alarm_rate
                 scores = [own for own in series.each() if own.scorer is not None]

@@ -137,9 +137,8 @@ def _agreement(gate: str, side: SideAgreement, wanted: float) -> tuple[GateVerdi
         return "cannot tell", found
     low, high = value.low, value.high
     left_out = side.not_right if figure in ("pearson", "spearman") else 0
-    if (
-        side.unknown or left_out
-    ) and value.at_lowest is None:  # over the others it may be what it would be over none of the hard ones
+    # over the others it may be what it would be without the hard ones
+    if value.at_lowest is None and (side.unknown or left_out):
         low = high = None
     found = msgspec.structs.replace(
         found,

@@ -362,15 +362,6 @@ class JobFile(TomlTable, frozen=True):
 Table = TypeVar("Table", bound=TomlTable)
 
 
-def first_scorer(job_toml: str) -> str | None:
-    """Return what the first scorer of a recorded job file is called; None where it has none, or cannot be read."""
-    try:
-        first = tomllib.loads(job_toml)["scorers"][0]
-        return str(first.get("label") or first["name"])
-    except (ValueError, LookupError, AttributeError):
-        return None
-
-
 def cluster_column(job_toml: str) -> str | None:
     """Return the column that a recorded job file names as that of the clusters; None where it names none, or cannot be read."""
     try:

@@ -376,6 +376,8 @@ class WatchedJob(QueryRow, frozen=True):
     job: str
     run_id: str
     job_toml: str
+    scorer: str | None
+    """The first of its job; None: it has none, or is of a version that did not record them."""
 
 
 class Acceptance(QueryRow, frozen=True):

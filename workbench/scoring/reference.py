@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from workbench.records import Sample
+from workbench.records import CLUSTER, Sample
 from workbench.scoring.given import Given
 from workbench.scoring.right_answers import right_answer
 from workbench.scoring.scorer import Scorer
@@ -65,7 +65,7 @@ def reference_scores(
     """
     if scorer.asks_a_model or not scorer.by_target:
         return []
-    return list(_from_targets(_judged(samples, scorer), scorer, cluster or "cluster"))
+    return list(_from_targets(_judged(samples, scorer), scorer, cluster or CLUSTER))
 
 
 def column_scores(

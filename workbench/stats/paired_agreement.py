@@ -277,7 +277,7 @@ def _p_value(whole: "Numbers", swap: "Numbers", of: "Callable[[Numbers], Numbers
 
     def as_large(moved: "Numbers") -> "Mask":
         smaller: Mask = differences(moved) < seen - _CLOSE
-        return ~smaller  # a way that leaves the figure undefined speaks for nothing
+        return ~smaller  # nor is a way that leaves the figure undefined: it counts against the difference
 
     if is_exact:
         clusters = swap.shape[1]

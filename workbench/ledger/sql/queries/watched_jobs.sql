@@ -1,4 +1,4 @@
--- The jobs that ran for an occasion, each with the job file of the newest such run that ended.
+-- The jobs that ran for an occasion, each with the job file of the newest such run that ended, and what its first scorer is called.
 -- Parameters: job (NULL takes all)
 WITH newest AS (
     SELECT job, arg_max(run_id, started_at) AS run_id
@@ -6,6 +6,6 @@ WITH newest AS (
     WHERE occasion IS NOT NULL AND status IS NOT NULL AND ($job IS NULL OR job = $job)
     GROUP BY job
 )
-SELECT newest.job, newest.run_id, start.job_toml
+SELECT newest.job, newest.run_id, start.job_toml, start.scorers[1] AS scorer
 FROM newest JOIN runs AS start ON start.run_id = newest.run_id AND start.event = 'started'
 ORDER BY newest.job;
