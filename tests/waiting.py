@@ -12,7 +12,7 @@ T = TypeVar("T")
 _BETWEEN_S = 0.005
 
 
-def until(condition: Callable[[], T], timeout_s: float = 30.0) -> T:
+def until(condition: Callable[[], T], timeout_s: float = 120.0) -> T:
     """Wait until a condition holds, and return what it found.
 
     Raises:
@@ -25,7 +25,7 @@ def until(condition: Callable[[], T], timeout_s: float = 30.0) -> T:
     return found
 
 
-async def until_on_loop(condition: Callable[[], object], timeout_s: float = 30.0) -> None:
+async def until_on_loop(condition: Callable[[], object], timeout_s: float = 120.0) -> None:
     """The same, while the event loop works on."""
     ends_at = time.monotonic() + timeout_s
     while not condition():

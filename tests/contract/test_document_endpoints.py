@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import threading
-import time
 from collections.abc import Iterator
 
 import aiohttp
@@ -12,7 +10,7 @@ import pytest
 
 from tests.contract.asking import ASKED, FORCED, TOOL, Caller, joined, platform_of
 from tests.contract.clocks import HeldClock, NotedClock
-from tests.waiting import until_on_loop
+from tests.waiting import until, until_on_loop
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.shared import Surroundings
@@ -227,10 +225,7 @@ def test_a_caller_that_leaves_frees_its_slot_and_its_draw_stays_open() -> None:
             caller.http.post(
                 "/api/chat/completions", json={"model": "hangs", "messages": ASKED, "max_tokens": 7}, timeout=0.3
             )
-        deadline = time.monotonic() + 5
-        while server.platform.statistics.in_flight and time.monotonic() < deadline:
-            threading.Event().wait(0.02)
-        assert server.platform.statistics.in_flight == 0
+        until(lambda: not server.platform.statistics.in_flight)
         (draw,) = state.draws(unsettled_only=True)
     assert draw.estimated_tokens is not None
     assert draw.estimated_tokens > 7

@@ -118,9 +118,9 @@ def test_no_prompt_makes_a_simulated_model_think_for_long(fields: dict[str, Any]
             "a, " * 7_000,
             "word " * 600_000,
         ):
-            begin = time.monotonic()
+            worked_s = time.process_time()
             assert caller.ask("m", text).status_code == 200
-            assert time.monotonic() - begin < 2.5
+            assert time.process_time() - worked_s < 2.5
 
 
 def test_the_time_limit_is_the_one_that_is_set() -> None:

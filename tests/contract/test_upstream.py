@@ -5,7 +5,6 @@ import io
 import json
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, Protocol
@@ -360,7 +359,7 @@ def test_a_caller_that_does_not_read_keeps_neither_slot_nor_server(
         with socket.create_connection((host, int(port))) as connection:
             connection.sendall((head + body).encode())
             until(lambda: server.platform.statistics.most_in_flight)
-            until(lambda: not server.platform.statistics.in_flight, timeout_s=20)
+            until(lambda: not server.platform.statistics.in_flight)
 
 
 @pytest.mark.parametrize(("choice", "status"), [("error", 500), ("empty", 200)])
@@ -389,13 +388,11 @@ def test_usage_that_is_missing_or_nonsense_leaves_the_draw_open(served: Served, 
 def test_a_stream_is_passed_on_as_it_comes_and_a_leaving_caller_cancels_it(served: Served) -> None:
     with front(served.url, clock_speed=1) as server, Caller(server) as caller:
         body = {"model": "drips", "messages": ASKED, "stream": True}
-        begin = time.monotonic()
         with caller.http.stream("POST", "/api/chat/completions", json=body) as reply:
             lines = reply.iter_lines()
             assert next(lines).startswith("data: ")
-            assert time.monotonic() - begin < 5, "the whole takes 20 s"
-        until(lambda: served.lying.cancelled, timeout_s=5)
-        assert served.lying.cancelled == 1
+        until(lambda: served.lying.cancelled)
+        assert served.lying.cancelled == 1, "the rest was on its way when the first line came"
         assert server.platform.statistics.in_flight == 0
 
 

@@ -328,7 +328,7 @@ def test_an_interrupt_drains_and_the_same_call_resumes(tmp_path: Path, kind: str
         while server.platform.statistics.requests["sim/instant"] < 10:
             assert process.poll() is None, process.stderr and process.stderr.read()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
         status, completed, reused = out.split()
         assert (status, reused, process.returncode) == ("interrupted", "0", 0), err
         done = subprocess.run(command, cwd=tmp_path, env=bench.environment, capture_output=True, text=True, check=True)
@@ -369,7 +369,7 @@ def test_an_interrupt_drains_all_runs_that_overlap(tmp_path: Path, samples: tupl
         asked = server.platform.statistics.requests
         until(lambda: all(asked[model] >= 2 for model in ("sim/instant", "sim/prose")))
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=60)
         assert (out.split(), process.returncode) == (["interrupted"] * (1 if short else 2), 0)
     ended = {run["status"]: run["completed"] for run in bench.json("runs")}
     assert ended["interrupted"] < 100

@@ -82,7 +82,7 @@ def test_two_processes_share_one_cap_and_a_killed_one_counts_what_it_may_have_us
         process = bench.start("run", "one.toml")
         until(lambda: server.platform.statistics.requests.total() >= 4)
         process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
         clock.let_go()
         assert bench.json("run", "two.toml", "--no-report", code=7)["completed"] == 2
 

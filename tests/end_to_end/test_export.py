@@ -251,7 +251,7 @@ def test_data_on_a_terminal_moves_nothing_there(bench: Workbench, command: tuple
     process = bench.start(*command, stdout=theirs)
     os.close(theirs)
     text, is_json = all_shown(ours), "csv" not in command
-    assert process.communicate(timeout=30)[1] == ""
+    assert process.communicate(timeout=60)[1] == ""
     assert ("\\u202e" if is_json else "⟨U+202E⟩") in text
     if is_json:
         assert [json.loads(line) for line in text.splitlines()] == [

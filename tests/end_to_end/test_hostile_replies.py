@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from tests.conftest import Workbench, job
 from tests.end_to_end.hostile_server import ENDLESS, INTERIM, KEY, REPLIES, hostile
-from tests.waiting import until, until_said
+from tests.waiting import interrupt_twice, until
 from workbench.client.chat import ChatClient
 from workbench.client.completion import decode
 from workbench.client.transport import Http, Sending
@@ -50,9 +49,11 @@ def bench(tmp_path: Path, server: str) -> Workbench:
     return bench
 
 
-def prompts(bench: Workbench, *words: str, limit: int = 8, most_bytes: int | None = 2**24) -> None:
+def prompts(bench: Workbench, *words: str, limit: int = 8, most_bytes: int | None = 2**24, patience_s: int = 1) -> None:
     bench.write("d.jsonl", "".join(json.dumps({"input": word, "target": 4}) + "\n" for word in words))
-    keys = "[run]\npatience_s = 1\nghost_s = 0\n" + ("" if most_bytes is None else f"max_reply_bytes = {most_bytes}\n")
+    keys = f"[run]\npatience_s = {patience_s}\nghost_s = 0\n" + (
+        "" if most_bytes is None else f"max_reply_bytes = {most_bytes}\n"
+    )
     bench.write("job.toml", job("m", dataset="d.jsonl", limit=limit).replace("[run]\n", keys))
 
 
@@ -157,11 +158,10 @@ def test_ctrl_c_is_heeded_whatever_comes_back(bench: Workbench) -> None:
         INTERIM,
         "slow 1",
         limit=4,
+        patience_s=600,  # it goes on, however long the signal takes to come
     )
     process = bench.start("run", "job.toml", "--no-report")
     until(lambda: any(run["failed"] for run in json.loads(bench("runs", "--json", code=None).stdout or "[]")))
-    process.send_signal(signal.SIGINT)
-    until_said(process, "again to cancel them")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    interrupt_twice(process)
+    process.communicate(timeout=60)
     assert process.returncode in (130, 3)

@@ -258,7 +258,7 @@ def test_a_new_ledger_can_be_opened_while_its_first_answer_is_on_its_way(tmp_pat
         until(ledger.exists)
         with Ledger(ledger).locked(exclusive=False), duckdb.connect(ledger, read_only=True) as notebook:
             assert notebook.sql("SELECT * FROM run_overview").fetchall() == []
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     assert [run["completed"] for run in bench.json("runs")] == [1]
 
 

@@ -111,7 +111,7 @@ def test_a_second_signal_cancels_whatever_stopped_the_sending(oddly: Workbench, 
     until(lambda: len(odd.requests) >= 3)
     until(lambda: any(row["failed"] for row in oddly.json("runs")))
     interrupt_twice(process)
-    out, _ = process.communicate(timeout=10)
+    out, _ = process.communicate(timeout=60)
     assert json.loads(out)["outcomes"] == {"key_rejected": 1, "cancelled": 2}
 
 
@@ -146,7 +146,7 @@ def test_a_reply_that_is_looked_into_is_kept_whatever_is_cancelled(oddly: Workbe
     process = oddly.start("run", "job.toml", "--no-report", "--json")
     until(lambda: odd.lists >= 2 and len(odd.requests) >= 2)
     interrupt_twice(process)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=60)
     result = json.loads(out)
     assert result["outcomes"] == {"key_rejected": 2}
     assert {call["http_status"] for call in oddly.lines("show", result["run_id"], "--calls")} == {401}
@@ -187,9 +187,8 @@ def test_nobody_waits_for_a_pass_that_the_budget_does_not_pay(oddly: Workbench) 
     prompts(oddly, "retry")
     text = (oddly.folder / "job.toml").read_text().replace("passes = 1", "passes = 2\n[budget]\nrequests = 1")
     oddly.write("job.toml", text)
-    begin = time.monotonic()
     stopped = run(oddly, code=7)
-    assert time.monotonic() - begin < 8, "the next pass would come after ten seconds"
+    assert stopped["duration_s"] < 10, "when the next pass would come"
     assert (stopped["status"], stopped["outcomes"]) == ("stopped", {"rate_limited": 1})
 
 
@@ -213,7 +212,7 @@ def test_a_signal_while_scores_are_made_ends_with_the_last_line(
         process.send_signal(number)
         time.sleep(0.5)
         fcntl.flock(lock, fcntl.LOCK_UN)
-        out, error = process.communicate(timeout=30)
+        out, error = process.communicate(timeout=60)
     result = json.loads(out)
     assert (process.returncode, result["completed"], result["pending"]) == (0, 3, 0)
     assert "Traceback" not in error

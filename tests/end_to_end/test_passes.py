@@ -2,7 +2,6 @@
 
 import json
 import signal
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -150,22 +149,20 @@ def test_an_interrupted_run_counts_what_waited_as_failed(tmp_path: Path) -> None
     config = platform_of(
         {"id": "m", "faults": [{"status": 503}]},
         limits={"retries": 0},
-        silent={"cooldown_s": 30, "cooldown_after": [503]},
+        silent={"cooldown_s": 300, "cooldown_after": [503]},
     )
     with ThreadedServer(config) as server:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(3))
-        bench.write("job.toml", passes(3).replace("max_in_flight = 8", "max_in_flight = 1"))
+        bench.write("job.toml", passes(3).replace("max_in_flight = 8", "max_in_flight = 1\npatience_s = 600"))
         process = bench.start("run", "job.toml", "--no-report", "--json")
         until(lambda: server.platform.statistics.requests["m"] >= 2 and not server.platform.statistics.in_flight)
-        begin = time.monotonic()
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
-    assert time.monotonic() - begin < 5, "it does not wait for the 30 s"
+        out, _ = process.communicate(timeout=60)  # without waiting for the 300 s
     result = json.loads(out)
     assert process.returncode == 130
     assert result["planned"] == 3 == result["failed"] + result["pending"]
-    assert result["failed"] == 2, "the route asked for 30 s, and the third request was never sent"
+    assert result["failed"] == 2, "the route asked for 300 s, and the third request was never sent"
 
 
 @pytest.mark.parametrize(("speed", "limit_s"), [(400, 0.3), pytest.param(12, 10.0, marks=pytest.mark.long)])

@@ -36,7 +36,10 @@ def test_a_rehearsal_is_like_the_account(tmp_path: Path) -> None:
     config = load_config(tmp_path / "platform.toml")
     routes = {route.id: route for route in config.routes}
     assert set(routes) == {"quick", "slow", "sick", "gone", "in place of gone", "dead"}
-    assert 0.6 < routes["quick"].latency_ms.median / routes["slow"].latency_ms.median * 4 < 2.4
+    calls = bench.lines("show", "last", "--calls")
+    for model in ("quick", "slow"):  # as it was measured, however busy the machine was
+        measured_ms = statistics.median(row["latency_ms"] for row in calls if row["requested_model"] == model)
+        assert 0.6 < routes[model].latency_ms.median / measured_ms < 1.4
     lengths = routes["slow"].answer_tokens
     assert lengths is not None
     assert 130 < lengths.median < 170

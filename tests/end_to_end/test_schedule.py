@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.end_to_end.odd_server import OddServer
-from tests.waiting import until
+from tests.waiting import until, until_said
 from workbench.local_platform.server import ThreadedServer
 
 CRONTAB = """#!/bin/sh
@@ -213,7 +213,7 @@ def test_an_occasion_that_another_process_ran_meanwhile_is_not_run_again(tmp_pat
         until(lambda: odd.lists >= 1)
         quick = bench.json("run", "often.toml", "--occasion", "due", "--no-report")
         odd.let_go()
-        out, error = slow.communicate(timeout=30)
+        out, error = slow.communicate(timeout=60)
         said = json.loads(out)
         assert (slow.returncode, said["status"]) == (0, "not_due"), error
         assert quick["run_id"] in said["reason"]
@@ -234,7 +234,7 @@ def test_an_occasion_that_comes_while_a_run_is_planned_is_run(tmp_path: Path) ->
         following = 10 * (time.time() // 10 + 1)
         until(lambda: time.time() > following)
         odd.let_go()
-        out, error = process.communicate(timeout=30)
+        out, error = process.communicate(timeout=60)
         assert (process.returncode, json.loads(out)["completed"]) == (0, 1), error
 
 
@@ -244,19 +244,23 @@ def test_a_process_that_is_told_to_stop_begins_no_other_occasion(tmp_path: Path,
     bench = Workbench(tmp_path, None)
     with OddServer() as odd, bench.ledger.lock_path.open("w") as lock:
         bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": odd.key}
-        bench.write("sums.jsonl", '{"input": "slow", "target": 4}\n' * (40 if "deadline" in when else 2))
-        more = {"deadline_s": 0.1} if when == "after the deadline" else {}
+        word = "held" if when == "after the deadline" else "slow"
+        bench.write("sums.jsonl", f'{{"input": "{word}", "target": 4}}\n' * (40 if word == "held" else 2))
+        more = {"deadline_s": 0.1} if word == "held" else {}
         bench.write("often.toml", scheduled('on_calendar = "*:*:*"', **more).replace("sim/instant", "m"))
         process = bench.start("run", "often.toml", "--occasion", "due", "--no-report")
         until(lambda: odd.requests)
-        time.sleep(0.2)
-        if not more:
+        if more:
+            until_said(process, "the deadline of 0.1 s has passed")
+        else:
+            time.sleep(0.2)
             fcntl.flock(lock, fcntl.LOCK_EX)
             time.sleep(4.5)  # the last ingest has given up, and who scores waits to read
         process.send_signal(signal.SIGTERM)
         time.sleep(0.2)
         fcntl.flock(lock, fcntl.LOCK_UN)
-        out, error = process.communicate(timeout=30)
+        odd.let_go()
+        out, error = process.communicate(timeout=60)
         assert f"\n{out}".count("\nrun 20") == 1, out + error
         assert len(odd.requests) <= 8
         assert process.returncode == (7 if more else 0), error

@@ -85,7 +85,7 @@ def test_however_fast_one_types_ctrl_c_the_run_says_how_it_ended(tmp_path: Path,
         for _ in range(3):
             process.send_signal(signal.SIGINT)
             time.sleep(pause_s)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=60)
     result = json.loads(out)
     assert (process.returncode, result["status"]) == (130, "interrupted")
     assert result["planned"] == sum(result[name] for name in ("reused", "completed", "failed", "pending"))
@@ -100,7 +100,7 @@ def test_ctrl_c_while_the_embedded_platform_starts_shows_no_traceback(tmp_path: 
     until(lambda: psutil.Process(process.pid).children())
     time.sleep(0.05)  # it imports what it needs
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
     assert err.split() == ["interrupted"]
 
@@ -117,7 +117,7 @@ def test_ctrl_c_before_the_first_request_is_told_of_too(tmp_path: Path, platform
     process = bench.start("run", "again.toml", "--no-report", "--json")
     until(lambda: list(journals.glob("*.zst")))
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=60)
     result = json.loads(out)
     assert result["reused"] == 3000
     assert bench.json("runs")[0]["status"] == result["status"] is not None
@@ -157,7 +157,7 @@ def test_a_second_ctrl_c_cancels(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         until_said(process, "again to cancel them")
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=15)
+        out, _ = process.communicate(timeout=60)
     assert process.returncode == 143
     result = json.loads(out)
     assert (result["completed"], result["failed"], result["pending"]) == (0, 0, 20)

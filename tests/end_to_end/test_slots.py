@@ -221,7 +221,7 @@ def test_a_call_that_was_given_up_keeps_its_slot_beyond_the_process(tmp_path: Pa
     process = bench.start("run", file, "--no-report")
     until(lambda: stubborn.busy >= 2)
     interrupt_twice(process)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert [row["state"] for row in bench.json("slots")] == ["ghost", "ghost"]
 
 

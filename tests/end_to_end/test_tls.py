@@ -129,6 +129,6 @@ def test_the_platform_speaks_tls_to_a_model_server_that_the_system_trusts(
             )
             statuses.append(reply.status_code)
             process.terminate()
-            process.communicate(timeout=20)
+            process.communicate(timeout=60)
         assert statuses[0] >= 500
         assert statuses[1] == 200

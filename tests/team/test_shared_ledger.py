@@ -66,12 +66,9 @@ def test_many_machines_ingest_at_once(machine: Machine, url: str, machines: int)
     for number, bench in enumerate(benches):
         assert bench.json("runs") == []
         write_run(journals_of(bench), f"r{number}", 200)  # the samples and bodies of all are the same
-    began = time.monotonic()
     processes = [bench.start("ledger", "recover", "--json") for bench in benches]
     ends = [json.loads(process.communicate(timeout=60)[0]) for process in processes]
-    took_s = time.monotonic() - began
     assert [(end["journals"], end["deferred"]) for end in ends] == [(1, "")] * machines
-    assert took_s < 20
     found = benches[0].json("ledger", "check")
     assert (found["runs"], found["attempts"], found["sound"]) == (machines, 200 * machines, True)
     assert rows(url, "SELECT count(*), count(DISTINCT sample_key) FROM samples") == [(200, 200)]

@@ -16,11 +16,13 @@ from psycopg import sql
 import workbench as wb
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from tests.contract.clocks import HeldClock
 from tests.team.proxy import Proxy
 from tests.team.rows import rows
 from tests.waiting import until
 from workbench.ledger.address import SCHEME
 from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.shared import Surroundings
 
 Machine = Callable[[str], Workbench]
 
@@ -71,13 +73,15 @@ def test_a_run_on_a_team_s_ledger_is_read_by_another_machine_and_not_paid_again(
 
 @pytest.mark.slow
 def test_a_job_runs_on_one_machine_at_a_time(machine: Machine, url: str) -> None:
-    with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 300, "sigma": 0}})) as server:
+    slow = platform_of({"id": "m", "latency_ms": {"median": 300, "sigma": 0}}, {"id": "quick"})
+    with HeldClock() as clock, ThreadedServer(slow, around=Surroundings(clock=clock)) as server:
         first, second = joined(machine("first"), server), joined(machine("second"), server)
         for bench in (first, second):
             bench.write("sums.jsonl", sums(90))
             bench.write("job.toml", job("m", limit=2))
         running = first.start("run", "job.toml", "--no-report")
-        until(lambda: server.platform.statistics.in_flight > 0)
+        clock.let_go(4)
+        until(lambda: server.platform.statistics.requests["m"] >= 6)
         refused = second("run", "job.toml", "--no-report", code=5).stderr
         assert [run["status"] for run in second.json("runs")] in ([], ["running"]), "as far as it was ingested"
         told = {check["check"]: check["text"] for check in second.json("doctor")}["team"]
@@ -86,12 +90,13 @@ def test_a_job_runs_on_one_machine_at_a_time(machine: Machine, url: str) -> None
         assert re.search(r"job 'sums' is running already on this ledger, on \S+ by \S+, since .* UTC \(run 2", refused)
         assert "goes on, on" in second("run", "job.toml", "--leave-behind", live(url, RUNS)[0][0], code=2).stderr
         for bench in (first, second):  # another job of the machine whose first one goes on
-            bench.write("other.toml", job("m", name="other", dataset="other.jsonl", limit=2))
+            bench.write("other.toml", job("quick", name="other", dataset="other.jsonl", limit=2))
             bench.write("other.jsonl", sums(2).replace("What is", "And what is"))
         assert first.json("run", "other.toml", "--no-report")["completed"] == 2
         assert second.json("run", "other.toml", "--no-report")["reused"] == 2, "it was handed in"
         running.send_signal(signal.SIGINT)
-        running.communicate(timeout=30)
+        clock.let_go()
+        running.communicate(timeout=60)
         second.write("job.toml", job("m", limit=30))
         done = second.json("run", "job.toml", "--no-report", "--fixed")
         assert done["completed"] + done["reused"] == 90

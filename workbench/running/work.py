@@ -300,7 +300,9 @@ class Work:
         if deadline_s is not None:
             await anyio.sleep(deadline_s)
             status = RunStatus.INCOMPLETE if self._is_brief else RunStatus.STOPPED
-            self.after_call.halt(status, f"the deadline of {deadline_s:g} s has passed")
+            reason = f"the deadline of {deadline_s:g} s has passed"
+            self._progress.note(f"{reason}: sending nothing more, waiting for {self._in_flight} in flight")
+            self.after_call.halt(status, reason)
 
     async def _watch_caps(self) -> None:
         """Try again where other runs have reserved what a cap leaves: nothing here says when they settle it."""
