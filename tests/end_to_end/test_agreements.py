@@ -412,6 +412,18 @@ def test_a_field_outside_its_declared_scale_stops_before_anything_is_sent(
     assert not bench.ledger.exists
 
 
+def test_a_scale_of_a_field_that_no_target_has_stops_too(bench: Workbench) -> None:
+    rows = [{"id": f"s{n}", "input": f"{n}?", "target": {"grade": n} if n else {"mark": 1}} for n in range(3)]
+    bench.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    scorer = 'name = "json"\ntarget_scales = {{ {0} = [0, 5] }}\n'
+    bench.write("job.toml", job("sim/instant").replace('name = "numeric"\n', scorer.format("garde")))
+    said = bench("lint", "job.toml", code=2).stderr
+    assert "scorers[0].target_scales: no target has a field 'garde'" in said
+    assert "did you mean 'grade'?" in said
+    bench.write("job.toml", job("sim/instant").replace('name = "numeric"\n', scorer.format("mark")))
+    bench("lint", "job.toml")
+
+
 def test_numbers_are_compared_by_every_figure_of_theirs(bench: Workbench) -> None:
     """A lower error is better; where an answer is not known, nothing is said by correlation."""
     targets = [str(n % 6) for n in range(60)]

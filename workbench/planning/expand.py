@@ -32,6 +32,7 @@ from workbench.planning.judges import JudgeColumns
 from workbench.planning.models import PlannedModel, reserve_of
 from workbench.planning.order import Expected, longest_first
 from workbench.planning.prompt_checks import PromptChecks
+from workbench.planning.target_scales import TargetScales
 from workbench.records import CLUSTER, ChatRequest, Sample, SampleContent
 from workbench.scoring.custom import Custom
 from workbench.scoring.scorers import judges
@@ -261,7 +262,7 @@ class Plan:
         seen_bodies = dict[int, int]()
         first: tuple[Any, Any] | None = None
         first_input: Any = None
-        judge_columns = JudgeColumns(self.job)
+        judge_columns, scales = JudgeColumns(self.job), TargetScales(self.job)
         for row in selected_rows(self.job, self.ids):
             sample = row.sample
             digest.add(sample)
@@ -272,12 +273,8 @@ class Plan:
             for number, scorer in enumerate(self.job.scorers):
                 if not judges(scorer, sample):
                     self.unjudged[scorer.named] = self.unjudged.get(scorer.named, 0) + 1
-                elif problem := scorer.off_scale(sample):
-                    option = "target_scales" if scorer.reads == "fields" else "target_scale"
-                    where = self.job.where("scorers", number, option)
-                    raise InputError(
-                        Fault(where, f"{problem}: sample {sample.id!r}", "correct the scale or the target")
-                    )
+                else:
+                    scales.take(number, scorer, sample)
             self.globs.take(sample.id)
             self.globs.take(row.numbered)
             messages = [prompt.messages(sample) for _, prompt in prompts]
@@ -297,6 +294,7 @@ class Plan:
             for (variant, _), sent in zip(prompts, messages, strict=True):
                 self._add(row, sent, variant, key, seen_bodies)
         judge_columns.check()
+        scales.check()
         self._spool.seal()
         self._check_budget()
         self.dataset_hash = digest.hexdigest()

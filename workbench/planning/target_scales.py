@@ -1,0 +1,49 @@
+"""The scales that scorers declare of their targets, looked at before anything is sent."""
+
+from workbench.errors import Fault, InputError, nearest
+from workbench.job.job import Job
+from workbench.records import Sample
+from workbench.scoring.json_fields import JsonFields
+from workbench.scoring.scorer import Scorer
+
+
+class TargetScales:
+    """Holds every target to its scale, and every field that has a scale to the targets."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._fields = {
+            number: set[str]()
+            for number, scorer in enumerate(job.scorers)
+            if isinstance(scorer, JsonFields) and scorer.target_scales
+        }
+        """By place among the scorers: the fields that targets have."""
+
+    def take(self, number: int, scorer: Scorer, sample: Sample) -> None:
+        """Look at one more sample that the scorer can judge.
+
+        Raises:
+            InputError: Its target is outside the scale.
+        """
+        if problem := scorer.off_scale(sample):
+            option = "target_scales" if scorer.reads == "fields" else "target_scale"
+            text = f"{problem}: sample {sample.id!r}"
+            raise InputError(Fault(self._job.where("scorers", number, option), text, "correct the scale or the target"))
+        if number in self._fields and isinstance(scorer, JsonFields):
+            self._fields[number] |= scorer.target_of(sample).keys()
+
+    def check(self) -> None:
+        """Refuse the scale of a field that no target has; a part of the dataset may lack a field that the rest has.
+
+        Raises:
+            InputError: There is one.
+        """
+        for number, known in self._fields.items():
+            scorer = self._job.scorers[number]
+            if self._job.narrowed or not known or not isinstance(scorer, JsonFields):
+                continue
+            for field in scorer.target_scales or {}:
+                if field not in known:
+                    hint = nearest(field, known) or f"the targets have: {', '.join(sorted(known))}"
+                    where = self._job.where("scorers", number, "target_scales")
+                    raise InputError(Fault(where, f"no target has a field {field!r}", hint))
