@@ -29,6 +29,7 @@ from workbench.evaluation.factors import Factors, effect_rows, grid_rows
 from workbench.evaluation.run_figures import LAST, find_run
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import JobOfRun, Provenance
+from workbench.ledger.score_rows import RunScorer
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.records import CLUSTER, Usage
@@ -206,7 +207,9 @@ class Frames:
         import pandas
 
         with reading(self._ledger) as reader:
-            found = run_agreement(reader, reader.only(Provenance, run_id=find_run(reader, run)))
+            run_id = find_run(reader, run)
+            scorers = reader.all(RunScorer, run_ids=[run_id])
+            found = run_agreement(reader, reader.only(Provenance, run_id=run_id), scorers)
         frame = pandas.DataFrame(figure_rows(found), columns=list(_AGREEMENT_TYPES))
         return frame.astype(_AGREEMENT_TYPES)
 

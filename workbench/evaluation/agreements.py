@@ -87,15 +87,14 @@ class RunAgreement(msgspec.Struct, frozen=True):
         return self.fields or [PartAgreement(None, kind, self.labels, self.samples, self.sides)]
 
 
-def run_agreement(reader: Reader, run: Provenance, scorer: str | None = None) -> RunAgreement | None:
+def run_agreement(reader: Reader, run: Provenance, scorers: Sequence[RunScorer]) -> RunAgreement | None:
     """Return how far the answers of a run agree with its targets; None where no scorer reads what can be set beside them,
     or they are neither a scale nor few classes.
 
     Args:
         reader: Of the ledger that has it.
-        scorer: By which it was scored; by default the first that can tell.
+        scorers: By which it was scored; the first that can tell is taken.
     """
-    scorers = [row for row in reader.all(RunScorer, run_ids=[run.run_id]) if scorer in (None, row.scorer)]
     answers = target_answers(reader, [run.run_id], scorers)
     if answers is None:
         return None

@@ -216,7 +216,7 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
     kept = {*wanted.models, *([wanted.baseline] if wanted.baseline and len(run_ids) == 1 else [])}
     sides = [side for side in there.sides if not wanted.models or kept & {side.model, side.requested_model}]
     standing = [alarm for job in dict.fromkeys(run.job for run in runs) for alarm in open_alarms(reader, job)]
-    compared = Sides(sides, there.samples, there.are_shares)
+    compared = Sides(sides, there.samples, there.are_shares, there.figures)
     unlike: list[Differing] = [
         *differing(reader, runs, settings, chosen, compared, on_fallback=on_fallback),
         *_of_clusters(wanted.cluster, sides, there.samples),

@@ -104,7 +104,8 @@ def _over_constants(reader: Reader, found: RunFindings, least: dict[str, float])
 
 def _agreements(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[GateFinding]:
     """Return how far every model agrees with the targets, or with one field of them, beside what is wanted."""
-    scorers = {row.scorer for row in reader.all(RunScorer, run_ids=[found.provenance.run_id])}
+    settings = reader.all(RunScorer, run_ids=[found.provenance.run_id])
+    scorers = {row.scorer for row in settings}
     tables = {
         "min_kappa": gates.min_kappa,
         "min_macro_f1": gates.min_macro_f1,
@@ -116,7 +117,8 @@ def _agreements(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterat
     for gate, limits in tables.items():
         for name, wanted in limits.items():
             scorer, field = scorer_and_field(name, scorers)
-            agreement = run_agreement(reader, found.provenance, scorer)
+            by = [row for row in settings if row.scorer == scorer]
+            agreement = run_agreement(reader, found.provenance, by)
             parts = [] if agreement is None else agreement.parts
             part = next((one for one in parts if one.field == field), None)
             if part is None:

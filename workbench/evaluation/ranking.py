@@ -1,6 +1,7 @@
 """How the models of a run stand beside each other: which leads, and by how much of what a paired test shows."""
 
 import itertools
+from collections.abc import Sequence
 
 import msgspec
 
@@ -9,7 +10,7 @@ from workbench.evaluation.references import ReferencePoint, floor_of, references
 from workbench.evaluation.sides import Difference, ModelResult, differences, least_answered, sides_of
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
-from workbench.ledger.score_rows import RunScorer
+from workbench.ledger.score_rows import RunScorer, SideFigures
 from workbench.stats.intervals import Interval
 
 
@@ -32,6 +33,8 @@ class Ranking(msgspec.Struct, frozen=True):
 
     factors: Factors | None = None
     """The models and variants as a grid, where it has several of each; beside the first combination with scores."""
+    figures: list[SideFigures] = []
+    """What each model was asked and used, in the order in which it was first asked."""
     references: list[ReferencePoint] = []
     """What scores without a model, by every scorer; tested beside the models by this one."""
 
@@ -46,19 +49,21 @@ class Ranking(msgspec.Struct, frozen=True):
         return [side for side in self.sides if side.model not in self.means]
 
 
-def standing(reader: Reader, run: Provenance) -> Ranking:
+def standing(reader: Reader, run: Provenance, scorers: Sequence[RunScorer]) -> Ranking:
     """Rank the models of a run by its first scorer.
 
     Every difference is tested on all that the two models were asked.
+
+    Args:
+        scorers: Of the run, in its job's order.
     """
-    scorers = [row.scorer for row in reader.all(RunScorer, run_ids=[run.run_id]) if row.scored]
-    scorer = scorers[0] if scorers else None
+    scorer = next((row.scorer for row in scorers if row.scored), None)
     there = sides_of(reader, [run.run_id], scorer or "")
     least = least_answered([run])
     known = [side for side in there.sides if side.interval is not None]
     references = references_of(reader, run, there, scorer)
     if scorer is None or not known:
-        return Ranking(scorer, there.sides, there.are_shares, least, references=references)
+        return Ranking(scorer, there.sides, there.are_shares, least, figures=there.figures, references=references)
     ranked = [side for side in known if side.coverage.is_enough(least)]
     means = {side.model: side.interval for side in ranked if side.interval is not None}
     ranked.sort(key=lambda side: [-end for end in _ends(means[side.model])])
@@ -76,7 +81,9 @@ def standing(reader: Reader, run: Provenance) -> Ranking:
     )
     unknown = [side for side in there.sides if side.interval is None]
     grid = factors_of(GridInput(run, scorer, there.sides, there.samples, there.are_shares, least), known[0])
-    return Ranking(scorer, [*ordered, *unknown], there.are_shares, least, leading, means, beside, grid, references)
+    return Ranking(
+        scorer, [*ordered, *unknown], there.are_shares, least, leading, means, beside, grid, there.figures, references
+    )
 
 
 def _ends(found: Interval) -> tuple[float, float]:

@@ -25,7 +25,7 @@ from workbench.ledger.run_rows import (
     RunTokens,
     UnknownEnd,
 )
-from workbench.ledger.score_rows import CorrectedTarget
+from workbench.ledger.score_rows import CorrectedTarget, RunScorer
 from workbench.outcomes import UNKNOWN_REASON
 from workbench.scoring.judge import PENDING
 from workbench.scoring.scorers import FAILED
@@ -91,12 +91,8 @@ def find_run(reader: Reader, named: str | None) -> str:
 
 
 def run_findings(reader: Reader, run_id: str) -> RunFindings:
-    """Ask what a run prints when it ends, and no more: it is part of every run's time.
-
-    Raises:
-        InputError: There is no such run.
-    """
-    provenance = reader.only(Provenance, run_id=find_run(reader, run_id))
+    """Ask what a run of the ledger prints when it ends, and no more: it is part of every run's time."""
+    provenance = reader.only(Provenance, run_id=run_id)
     ended = reader.all(RunOutcome, run_id=run_id), reader.all(RunServed, run_id=run_id)
     ends = reader.all(UnknownEnd, run_id=run_id, unknown_reason=UNKNOWN_REASON)
     if not reader.only(RunHasScores, run_id=run_id).scored:  # to find that out by the others takes 30 ms
@@ -132,7 +128,7 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
     """
     run_id = find_run(reader, run_id)
     reader = reader.about(run_id)
-    found = run_findings(reader, run_id)
+    found, scorers = run_findings(reader, run_id), reader.all(RunScorer, run_ids=[run_id])
     return RunFigures(
         found.provenance,
         found.outcomes,
@@ -145,8 +141,8 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
         reader.all(RunTokens, run_id=run_id),
         reader.all(RunLatency, run_id=run_id),
         reader.only(RunNumbers, run_id=run_id),
-        standing(reader, found.provenance),
-        run_agreement(reader, found.provenance),
+        standing(reader, found.provenance, scorers),
+        run_agreement(reader, found.provenance, scorers),
         [row for row in reader.all(CorrectedTarget, run_id=found.provenance.run_id) if row.is_corrected],
     )
 

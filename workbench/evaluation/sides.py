@@ -164,6 +164,8 @@ class Sides(msgspec.Struct, frozen=True):
     samples: Samples
     are_shares: bool
     """Whether all scores are from 0 to 1, so that differences are points."""
+    figures: list[SideFigures]
+    """What each was asked and used."""
 
 
 def sides_of(
@@ -193,7 +195,7 @@ def sides_of(
         _side(row, samples[row.run_id, row.model], interval, most[row.run_id])
         for row, interval in zip(figures, intervals, strict=True)
     ]
-    return Sides(sides, samples, are_shares)
+    return Sides(sides, samples, are_shares, figures)
 
 
 def _add_unsent(samples: Samples, unsent: Sequence[UnsentKey]) -> None:

@@ -27,6 +27,7 @@ from workbench.evaluation.ranking import Ranking, standing
 from workbench.ledger.job_rows import ModelOrder
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import Provenance, QueryRow
+from workbench.ledger.score_rows import RunScorer
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.report import tables
@@ -154,7 +155,8 @@ class PageContext:
         """Return how the models of a run stand; worked out once."""
         if run_id not in self.rankings:
             reader = self.reader.about(run_id)
-            self.rankings[run_id] = standing(reader, reader.only(Provenance, run_id=run_id))
+            scorers = reader.all(RunScorer, run_ids=[run_id])
+            self.rankings[run_id] = standing(reader, reader.only(Provenance, run_id=run_id), scorers)
         return self.rankings[run_id]
 
     @cached_property

@@ -77,7 +77,7 @@ def run_page(
     course, flights = _course(reader, figures)
     suspects = reader.all(SuspectSample, run_id=run_id, scorer=figures.standing.scorer or "") if asked.has_texts else []
     stored = _stored(figures, asked)
-    sides = result(reader, SideFigures, run_ids=[run_id], on_fallback=None)
+    sides = Result(SideFigures.query, {"run_ids": [run_id], "on_fallback": None}, figures.standing.figures)
 
     def write() -> Path:
         content = _content(figures, asked) | {

@@ -113,12 +113,12 @@ def detectable(better: int, worse: int, n: int, level: float, power: float) -> f
         None where so few samples differ that none would be shown.
     """
     share = (better + worse) / n
-    if not share or _power(share, share, n, level) < power:
+    if not share or (power_of := _power(share, n, level))(share) < power:
         return None
-    return _where(lambda difference: _power(difference, share, n, level) >= power, 0.0, share, within=1e-4)
+    return _where(lambda difference: power_of(difference) >= power, 0.0, share, within=1e-4)
 
 
-def _power(difference: float, share: float, n: int, level: float) -> float:
+def _power(share: float, n: int, level: float) -> Callable[[float], float]:
     """Return how probably the test shows a difference: over every number of samples that may differ."""
     import numpy
     from scipy.special import bdtr, gammaln, ndtri, xlog1py, xlogy
@@ -130,8 +130,12 @@ def _power(difference: float, share: float, n: int, level: float) -> float:
     z = float(ndtri(1 - level / 2))
     most = [_most_against(int(number), level, z) for number in differ]
     shown, against = numpy.array(most) >= 0, numpy.maximum(most, 0)
-    chance = (1 + difference / share) / 2
-    return float(numpy.sum((weight * (bdtr(against, differ, 1 - chance) + bdtr(against, differ, chance)))[shown]))
+
+    def power_of(difference: float) -> float:
+        chance = (1 + difference / share) / 2
+        return float(numpy.sum((weight * (bdtr(against, differ, 1 - chance) + bdtr(against, differ, chance)))[shown]))
+
+    return power_of
 
 
 def _most_against(differ: int, level: float, z: float) -> int:
