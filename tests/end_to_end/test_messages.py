@@ -308,6 +308,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("gate on another scorer", "run job.toml", job_with("[run]", "[gates]\nmin_mean = { exact = 0.5 }\n[run]")),
     ("gate on labels of numbers", "run job.toml", job_with("[run]", "[gates]\nmin_macro_f1 = { numeric = 0.5 }\n[run]")),
     ("gate on a field of numbers", "run job.toml", job_with("[run]", '[gates]\nmin_kappa = { "numeric.x" = 0.5 }\n[run]')),
+    ("scale of no field", "run job.toml", then(files(sums_jsonl='{"input": "a", "target": {"grade": 4}}\n'), job_with('name = "numeric"', 'name = "json"\ntarget_scales = { garde = [0, 5] }'))),
     ("gate on an object", "run job.toml", job_with('name = "numeric"', 'name = "json"\n[gates]\nmin_kappa = { json = 0.5 }')),
     ("gate on a series without occasions", "run job.toml", job_with("[run]", '[gates]\nsteady = ["numeric"]\n[run]')),
     ("gate beside another run", "run job.toml", then(scored, job_with("[run]", '[gates]\nbaseline = "r9"\n[run]'))),
