@@ -61,6 +61,15 @@ def test_it_opens_at_its_top_where_the_first_pair_is_the_same(tmp_path: Path, re
     assert not reader.faults
 
 
+@pytest.mark.parametrize("reader", [{"viewport": {"width": 1440, "height": 900}}], indirect=True)
+def test_ten_columns_fit_a_usual_screen(reader: Reader) -> None:
+    page = reader.open(Path(__file__).parents[2] / "reports" / "sample" / "compare.html")
+    table = page.locator("#sides")
+    assert table.locator("thead th").count() == 10
+    assert table.evaluate("table => table.offsetWidth <= table.parentElement.clientWidth")
+    assert not reader.faults
+
+
 @pytest.mark.parametrize("reader", [{"viewport": {"width": 390, "height": 800}}], indirect=True)
 def test_a_legend_has_every_model_and_no_two_marks_alike(tmp_path: Path, reader: Reader) -> None:
     bench = Workbench(tmp_path, None)
