@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Reader
 from tests.compared_runs import Values, record
 from tests.conftest import Workbench
+from workbench.outcomes import Outcome
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -61,9 +62,16 @@ def test_it_opens_at_its_top_where_the_first_pair_is_the_same(tmp_path: Path, re
     assert not reader.faults
 
 
-@pytest.mark.parametrize("reader", [{"viewport": {"width": 1440, "height": 900}}], indirect=True)
-def test_ten_columns_fit_a_usual_screen(reader: Reader) -> None:
-    page = reader.open(Path(__file__).parents[2] / "reports" / "sample" / "compare.html")
+@pytest.mark.parametrize("reader", [{"viewport": {"width": 1280, "height": 800}}], indirect=True)
+def test_ten_columns_fit_a_usual_screen(tmp_path: Path, reader: Reader) -> None:
+    bench = Workbench(tmp_path, None)
+    values: dict[str, Values] = {
+        "Heron [thinking]": [1.0] * 50 + [0.0] * 10,
+        "Quill 32B, the larger": [None, None, *[1.0] * 40, *[0.0] * 18],
+    }
+    ends = {("Quill 32B, the larger", 0): Outcome.TRUNCATED, ("Quill 32B, the larger", 1): Outcome.REFUSED}
+    record(bench, "r1", values, outcomes=ends)
+    page = reader.open(bench.json("compare")["report"])
     table = page.locator("#sides")
     assert table.locator("thead th").count() == 10
     assert table.evaluate("table => table.offsetWidth <= table.parentElement.clientWidth")

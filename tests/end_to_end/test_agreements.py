@@ -420,8 +420,13 @@ def test_a_scale_of_a_field_that_no_target_has_stops_too(bench: Workbench) -> No
     said = bench("lint", "job.toml", code=2).stderr
     assert "scorers[0].target_scales: no target has a field 'garde'" in said
     assert "did you mean 'grade'?" in said
-    bench.write("job.toml", job("sim/instant").replace('name = "numeric"\n', scorer.format("mark")))
+    text = job("sim/instant").replace('name = "numeric"\n', scorer.format("mark"))
+    bench.write("job.toml", text)
     bench("lint", "job.toml")
+    bench.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in reversed(rows)))
+    bench("plan", "job.toml", "--limit", "1")
+    bench.write("job.toml", text.replace('path = "sums.jsonl"', 'path = "sums.jsonl"\nlimit = 1'))
+    bench("lint", "job.toml")  # the part that it takes lacks a field that the rest has
 
 
 def test_numbers_are_compared_by_every_figure_of_theirs(bench: Workbench) -> None:

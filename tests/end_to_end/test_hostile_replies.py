@@ -51,9 +51,8 @@ def bench(tmp_path: Path, server: str) -> Workbench:
 
 def prompts(bench: Workbench, *words: str, limit: int = 8, most_bytes: int | None = 2**24, patience_s: int = 1) -> None:
     bench.write("d.jsonl", "".join(json.dumps({"input": word, "target": 4}) + "\n" for word in words))
-    keys = f"[run]\npatience_s = {patience_s}\nghost_s = 0\n" + (
-        "" if most_bytes is None else f"max_reply_bytes = {most_bytes}\n"
-    )
+    most = "" if most_bytes is None else f"max_reply_bytes = {most_bytes}\n"
+    keys = f"[run]\npatience_s = {patience_s}\nghost_s = 0\n{most}"
     bench.write("job.toml", job("m", dataset="d.jsonl", limit=limit).replace("[run]\n", keys))
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from workbench.endings import EXIT_CODES, GateVerdict, RunStatus
 from workbench.errors import Fault, InputError
-from workbench.evaluation.agreements import SideAgreement, run_agreement
+from workbench.evaluation.agreements import RunAgreement, SideAgreement, run_agreement
 from workbench.evaluation.alarms import Watch, watches
 from workbench.evaluation.references import references_of
 from workbench.evaluation.run_figures import RunFindings, find_run, run_findings
@@ -114,11 +114,14 @@ def _agreements(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterat
         "min_pearson": gates.min_pearson,
         "min_spearman": gates.min_spearman,
     }
+    agreements: dict[str, RunAgreement | None] = {}  # several gates may be about the same one
     for gate, limits in tables.items():
         for name, wanted in limits.items():
             scorer, field = scorer_and_field(name, scorers)
-            by = [row for row in settings if row.scorer == scorer]
-            agreement = run_agreement(reader, found.provenance, by)
+            if scorer not in agreements:
+                by = [row for row in settings if row.scorer == scorer]
+                agreements[scorer] = run_agreement(reader, found.provenance, by)
+            agreement = agreements[scorer]
             parts = [] if agreement is None else agreement.parts
             part = next((one for one in parts if one.field == field), None)
             if part is None:

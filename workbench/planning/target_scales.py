@@ -12,12 +12,12 @@ class TargetScales:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._fields = {
-            number: set[str]()
+        self._by_field = {
+            number: (scorer, set[str]())
             for number, scorer in enumerate(job.scorers)
             if isinstance(scorer, JsonFields) and scorer.target_scales
         }
-        """By place among the scorers: the fields that targets have."""
+        """By place among the scorers: those with scales of fields, and the fields that targets have."""
 
     def take(self, number: int, scorer: Scorer, sample: Sample) -> None:
         """Look at one more sample that the scorer can judge.
@@ -29,8 +29,9 @@ class TargetScales:
             option = "target_scales" if scorer.reads == "fields" else "target_scale"
             text = f"{problem}: sample {sample.id!r}"
             raise InputError(Fault(self._job.where("scorers", number, option), text, "correct the scale or the target"))
-        if number in self._fields and isinstance(scorer, JsonFields):
-            self._fields[number] |= scorer.target_of(sample).keys()
+        if number in self._by_field:
+            declared, known = self._by_field[number]
+            known.update(declared.target_of(sample))
 
     def check(self) -> None:
         """Refuse the scale of a field that no target has; a part of the dataset may lack a field that the rest has.
@@ -38,12 +39,12 @@ class TargetScales:
         Raises:
             InputError: There is one.
         """
-        for number, known in self._fields.items():
-            scorer = self._job.scorers[number]
-            if self._job.narrowed or not known or not isinstance(scorer, JsonFields):
-                continue
+        dataset = self._job.dataset
+        if self._job.narrowed or dataset.limit is not None or dataset.sample_ids:
+            return
+        for number, (scorer, known) in self._by_field.items():
             for field in scorer.target_scales or {}:
-                if field not in known:
+                if known and field not in known:
                     hint = nearest(field, known) or f"the targets have: {', '.join(sorted(known))}"
                     where = self._job.where("scorers", number, "target_scales")
                     raise InputError(Fault(where, f"no target has a field {field!r}", hint))

@@ -301,7 +301,8 @@ class Work:
             await anyio.sleep(deadline_s)
             status = RunStatus.INCOMPLETE if self._is_brief else RunStatus.STOPPED
             reason = f"the deadline of {deadline_s:g} s has passed"
-            self._progress.note(f"{reason}: sending nothing more, waiting for {self._in_flight} in flight")
+            if not self.after_call.stop:
+                self._progress.note(self._sending_no_more(reason))
             self.after_call.halt(status, reason)
 
     async def _watch_caps(self) -> None:
@@ -311,12 +312,15 @@ class Work:
             if self.after_call.waits_for_others:
                 self.after_call.queue.wake()
 
+    def _sending_no_more(self, reason: str) -> str:
+        return f"{reason}: sending nothing more, waiting for {self._in_flight} in flight"
+
     def signalled(self, number: signal.Signals) -> None:
         """Stop sending at the first signal, wait for nothing more at the second; either may come before `run`."""
         self.signals += 1
         if self.signals == 1:
-            name, flying = SIGNALS[number], self._in_flight
-            self._progress.note(f"{name}: sending nothing more, waiting for {flying} in flight (again to cancel them)")
+            name = SIGNALS[number]
+            self._progress.note(f"{self._sending_no_more(name)} (again to cancel them)")
             self.after_call.halt(RunStatus.INTERRUPTED, name, 128 + number)
         elif self.signals == 2:
             self._progress.note("cancelled: requests in flight may have been paid for; a rerun sends them again")

@@ -119,7 +119,7 @@ def detectable(better: int, worse: int, n: int, level: float, power: float) -> f
 
 
 def _power(share: float, n: int, level: float) -> Callable[[float], float]:
-    """Return how probably the test shows a difference: over every number of samples that may differ."""
+    """Return what tells how probably the test shows a difference: over every number of samples that may differ."""
     import numpy
     from scipy.special import bdtr, gammaln, ndtri, xlog1py, xlogy
 
