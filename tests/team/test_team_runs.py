@@ -90,7 +90,7 @@ def test_a_job_runs_on_one_machine_at_a_time(machine: Machine, url: str) -> None
         assert re.search(r"job 'sums' is running already on this ledger, on \S+ by \S+, since .* UTC \(run 2", refused)
         assert "goes on, on" in second("run", "job.toml", "--leave-behind", live(url, RUNS)[0][0], code=2).stderr
         for bench in (first, second):  # another job of the machine whose first one goes on
-            bench.write("other.toml", job("quick", name="other", dataset="other.jsonl", limit=2))
+            bench.write("other.toml", job("quick", name="other", dataset="other.jsonl", limit=4))
             bench.write("other.jsonl", sums(2).replace("What is", "And what is"))
         assert first.json("run", "other.toml", "--no-report")["completed"] == 2
         assert second.json("run", "other.toml", "--no-report")["reused"] == 2, "it was handed in"
