@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import math
+import signal
 import stat
 import statistics
 from pathlib import Path
@@ -248,6 +250,18 @@ def test_nothing_of_an_answer_key_is_left(own: Workbench) -> None:
     process.communicate(timeout=60)
     assert process.returncode == 0
     assert not list(scratch.iterdir())
+
+
+@pytest.mark.slow
+def test_the_platform_ends_with_its_command_where_signals_are_ignored(
+    own: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.api.session._TO_STOP_S", math.inf)  # nothing but its own end ends the command
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        own("run", "job.toml", "--local", "--no-report")
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.slow

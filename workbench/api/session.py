@@ -157,7 +157,9 @@ def _embedded_platform(
         try:
             yield process
         finally:
-            process.terminate()  # its standard input closes too, which stops it should this process be killed
+            process.terminate()
+            if process.stdin is not None:
+                process.stdin.close()  # stops it too: it ignores the signal where whoever started us does
             try:
                 process.wait(_TO_STOP_S)
             except subprocess.TimeoutExpired:  # it is stopped, or hangs: nothing in it is worth waiting for
