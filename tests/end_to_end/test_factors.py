@@ -151,10 +151,10 @@ def test_a_model_of_which_nothing_is_known_leaves_the_effects_over_the_others(be
     assert rubric["unknown_samples"] == 0
     assert found["factors"]["says"].startswith("Over 3 of 4 models, “rubric”")
     assert any(f"nothing is known of: {silent[0]}, {silent[1]} and {silent[2]}." in note for note in found["notes"])
-    assert (
-        f"Not ranked: {silent[0]}, {silent[1]} and {silent[2]} (each: 0 of {SAMPLES} answers have a result"
-        in bench("show").stdout
-    )
+    shown = bench("show").stdout
+    assert f"Not ranked: {silent[0]}, {silent[1]} and {silent[2]} (each: 0 of {SAMPLES} answers have a result" in shown
+    cells = Page(bench.json("report", "last")["report"]).text.partition('<table id="grid">')[2].partition("</table>")[0]
+    assert cells.count("not scored") == shown.partition("by model and variant:\n")[2].count("not scored") == 3
 
 
 @pytest.mark.slow

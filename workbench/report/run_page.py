@@ -7,9 +7,7 @@ from typing import Any
 import msgspec
 
 import workbench.display.commands as commands
-import workbench.display.text as people
 from workbench.evaluation.alarms import open_of
-from workbench.evaluation.failures import CUT_OFF, PENDING, REFUSED, failures_by_model, planned_by_model
 from workbench.evaluation.ongoing import status_now
 from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.evaluation.run_samples import run_samples, without_texts
@@ -20,16 +18,14 @@ from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunGate, 
 from workbench.ledger.score_rows import SideFigures
 from workbench.report.build import Draft, Page, PageContext, PageHead, result, write_html
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
-from workbench.report.run_data import model_data, model_files
+from workbench.report.run_data import ModelRow, model_data, model_files, model_rows
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result, job_page_name
 from workbench.wording.agreements import CLASSES, agreement_table
 from workbench.wording.factors import cell_mark, factors_text
 from workbench.wording.references import exceeded_text, reference_name
 from workbench.wording.runs import (
-    behind_text,
     not_known,
-    rank_text,
     resume_text,
     run_verdict,
     same_samples_text,
@@ -70,7 +66,7 @@ def run_page(
         whole,
         sum(row.items for row in figures.items),
         None if asked.is_single else folder / f"{run_id}.samples",
-        models=[row["model"] for row in rows],
+        models=[row.model for row in rows],
         scorer=figures.standing.scorer,
         unsent=unsent,
     )
@@ -115,7 +111,7 @@ def _stored(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
 
 
 def _further(
-    figures: RunFigures, rows: Sequence[dict[str, Any]], asked: PageContext, pages: Sequence[Page]
+    figures: RunFigures, rows: Sequence[ModelRow], asked: PageContext, pages: Sequence[Page]
 ) -> dict[str, Any]:
     """Return where the page leads, and what its table of models is beside its rows."""
     run, sent = figures.provenance, sum(row.items for row in figures.items)
@@ -197,33 +193,3 @@ def _course(reader: Reader, figures: RunFigures) -> tuple[Result[LatencySpan], F
     in_flight = result(reader, InFlight, run_id=run_id, spans=2 * _MOST_SPANS)
     course = result(reader, LatencySpan, run_id=run_id, spans=spans)
     return course, (in_flight, result(reader, PaceStep, run_id=run_id))
-
-
-def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
-    """Return a row per model for the first table, the best first; those that were never asked last."""
-    troubles, asked = failures_by_model(figures), {row.model: row for row in figures.items}
-    sides = {side.model: side for side in figures.standing.sides}
-    means = {(row.model, row.scorer): interval for row, interval in figures.scores}
-    planned = planned_by_model(figures)
-    ranked = sides.keys() - {side.model for side in figures.standing.unranked}
-    rows = []
-    for model in [*sides, *(model for model in planned if model not in sides)]:
-        failed = {
-            group: number
-            for group, number in troubles.get(model, {}).items()
-            if number and group not in (CUT_OFF, REFUSED)
-        }
-        row = asked.get(model)
-        rows.append(
-            {
-                "model": model, "side": sides.get(model), "is_ranked": model in ranked, "planned": planned[model],
-                "behind": behind_text(figures.standing, model), "shown": rank_text(figures.standing, model),
-                "unanswered": sum(failed.values()), "mark": "unknown" if set(failed) <= {PENDING} else "failed",
-                "why": ", ".join(f"{people.count(number)} {group}" for group, number in failed.items()),
-                "answered": row.answered if row else 0, "cut_off": row.cut_off if row else 0,
-                "refused": row.refused if row else 0,
-                "fallbacks": row.fallbacks if row else 0,
-                "others": {scorer: means[model, scorer] for of, scorer in means if of == model},
-            }
-        )  # fmt: skip
-    return rows

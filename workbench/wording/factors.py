@@ -108,13 +108,14 @@ def cell_text(side: ModelResult | None, cell: tuple[str, str], found: Factors) -
     """Return a combination as a grid has it: `0.844 [0.720, 0.930] best`."""
     if side is None:
         return "not compared"
-    if side.interval is None:
-        return "not scored"
-    return " ".join(filter(None, (with_bounds(side.interval), cell_mark(side, cell, found))))
+    mean = "" if side.interval is None else with_bounds(side.interval)
+    return " ".join(filter(None, (mean, cell_mark(side, cell, found))))
 
 
 def cell_mark(side: ModelResult, cell: tuple[str, str], found: Factors) -> str:
-    """Return what is said beside a mean: that it is the best, or that the combination is not ranked."""
+    """Return what is said beside a mean, or in place of one: that it is the best, is not ranked, or is not scored."""
+    if side.interval is None:
+        return "not scored"
     if not found.is_ranked(side):
         return "not ranked"
     return "best" if cell in found.best else ""
