@@ -330,12 +330,16 @@ def test_a_filter_finds_figures_as_they_are_shown_and_exactly(reader: Reader, tm
     assert not reader.faults
 
 
-def test_times_are_the_readers(reader: Reader, pages: dict[str, Path]) -> None:
-    page = reader.open(pages["run"])
-    expect(page.locator("#zone")).to_contain_text("Asia/")
-    shown, utc = page.locator("header time").first.evaluate("time => [time.textContent, time.title]")
-    assert shown != utc
-    assert utc.endswith("UTC")
+def test_times_are_in_the_accounts_zone_wherever_the_reader_is(tmp_path: Path, reader: Reader) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.write("workbench.toml", '[account]\ntime_zone = "America/New_York"\n')
+    record_scores(bench, "r14", {"m": [1.0] * 3})
+    page = reader.open(Path(bench.json("report", "last")["report"]))
+    assert page.evaluate("Intl.DateTimeFormat().resolvedOptions().timeZone").startswith("Asia/")
+    expect(page.locator("#zone")).to_have_text("times in America/New_York, UTC on hover")
+    began = page.locator("header time").first
+    expect(began).to_have_text("2026-11-20 11:00")
+    expect(began).to_have_attribute("title", "2026-11-20 16:00:00 UTC")
 
 
 def record(folder: Path, answers: list[dict[str, Any]], **fields: object) -> Path:

@@ -128,7 +128,7 @@ DROP = r"quill is \d+\.\d points below its level before 20 Oct"
 State = Callable[[Workbench], AbstractContextManager[None] | None]
 """Records what the pages are about; what it returns is held while they are written."""
 SHEET: list[tuple[State, str, str]] = [
-    (clean, "index", r"1 job: 1 fine\."),
+    (clean, "index", r"1 job: 1 fine\.(?s:.*)0\.500"),
     (clean, "run", r"large beats mini by “exact” by 50\.0 points"),
     (clean, "allowance", r"we used 1.200 tokens; others: unknown; left: unknown"),
     (clean, "routes", r"2 routes"),
@@ -154,10 +154,10 @@ SHEET: list[tuple[State, str, str]] = [
     (fallback, "routes", r"1 substituted and 1 fine(?s:.*)60 of its 60 answers are of large"),
     (fallback, "allowance", r"we used 1.200 tokens"),
     (judging, "run", r"30 answers without a judgement"),
-    (judging, "index", r"1 job: 1 needs action\.(?s:.*)30 answers without a judgement"),
+    (judging, "index", r"1 job: 1 needs action\.(?s:.*)30 answers without a judgement(?s:.*)0\.500 to 1\.000"),
     (killed, "run", r"no end recorded"),
     (killed, "index", r"1 job: 1 needs action\.(?s:.*)not ended, 8 of 8 requests unanswered"),
-    (killed, "job", r"One run so far, which is not ended"),
+    (killed, "job", r"One run so far, which is not ended \(8 of 8 requests unanswered\)"),
     (empty, "run", r"0 of 0 answered"),
     (empty, "index", r"1 job: 1 fine\."),
     (empty, "routes", r"No calls yet\."),

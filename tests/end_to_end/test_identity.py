@@ -105,6 +105,8 @@ def test_a_long_outage_does_not_become_the_norm(bench: Workbench) -> None:
     routes = Page(bench.folder / "reports" / "routes.html") if bench.json("report") else None
     assert routes is not None
     assert "15 of its 15 answers are of base" in routes.text
+    assert "<i>never by itself</i>" in routes.text
+    assert "never by itself" in bench("routes").stdout
 
 
 def asked(bench: Workbench, run_id: str, served: dict[str, dict[int, str]], **more: Any) -> None:

@@ -10,9 +10,10 @@ import pytest
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page, as_shown
-from tests.unit.ledger.ledger_rows import STARTED_AT
+from tests.unit.ledger.ledger_rows import STARTED_AT, intent, started
 from workbench.evaluation.job_changes import job_changes
 from workbench.ledger.job_rows import JobCourse, JobRun
+from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.outcomes import Outcome
 from workbench.report.tables import job_page_name
@@ -142,6 +143,43 @@ def test_each_model_has_a_line_of_its_own_and_its_newest_score(bench: Workbench)
     assert sorted(lines) == [("0.500", "mini"), ("1.000", "large")]
     assert index.text.count('fill="var(--ground)"') == 2, "what is not complete is hollow"
     assert job_page.text.count('class="bars"') == 2
+
+
+@pytest.mark.slow
+def test_a_newest_score_that_is_not_known_is_no_number(bench: Workbench) -> None:
+    """What is unknown was taken in the middle of where it can be, and printed as if it were known."""
+    record(bench, "r1", {"mini": RIGHT, "gone": HALF}, scorers=["exact"])
+    lost = {("mini", sample): Outcome.ROUTE_DOWN for sample in range(30)}
+    lost |= {("gone", sample): Outcome.ROUTE_DOWN for sample in range(40)}
+    values: dict[str, list[float | None]] = {"mini": [None] * 30 + [1.0] * 10, "gone": [None] * 40}
+    record(bench, "r2", values, outcomes=lost, scorers=["exact"], status="incomplete")
+    index, _ = pages(bench)
+    lines = re.findall(r'<b>([^<]+)</b> <bdi class="soft">(\w+)</bdi>', index.text)
+    assert sorted(lines) == [("0.250 to 1.000", "mini"), ("0.500 before", "gone")]
+
+
+def test_what_the_verdict_says_of_a_job_is_not_listed_below_it(bench: Workbench) -> None:
+    models = {"a": RIGHT, "b": RIGHT, "c": RIGHT, "d": RIGHT, "e": RIGHT}
+    for hour, worse in ((1, ""), (2, "ab"), (3, "bcde")):
+        now = {model: [0.0] * 40 if model in worse else values for model, values in models.items()}
+        record(bench, f"r{hour}", now, scorers=["exact"])
+        _, job_page = pages(bench)
+        if hour == 2:
+            assert "a scores 100.0 points less by “exact”, 40–0 on 40 samples; b scores 100.0 points" in job_page.text
+            assert '<ul class="needs">' not in job_page.text
+    assert "3 models score less and 1 model scores more by “exact”, compared with the run before." in job_page.text
+    assert job_page.text.partition('<ul class="needs">')[2].partition("</ul>")[0].count("<li>") == 4
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_has_what_it_did_not_come_to_unanswered(bench: Workbench) -> None:
+    writer = JournalWriter(bench.ledger.journal_folder)
+    writer.append(started("r1", 8))
+    writer.append(intent("r1", 1))
+    writer.close()
+    index, job_page = pages(bench)
+    assert "not ended</span>, 8 of 8 requests unanswered" in index.text
+    assert "One run so far, which is not ended (8 of 8 requests unanswered)" in job_page.text
 
 
 @pytest.mark.slow

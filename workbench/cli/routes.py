@@ -20,7 +20,14 @@ from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.routes.confirming import confirm_name
 from workbench.routes.names import Episode
 from workbench.routes.overview import AccountRoute, AccountRoutes, overview
-from workbench.wording.routes import attention_text, earlier_text, identity_text, late_text, routes_verdict
+from workbench.wording.routes import (
+    attention_text,
+    earlier_text,
+    identity_text,
+    late_text,
+    no_name_text,
+    routes_verdict,
+)
 
 _COLUMNS = columns(
     column("model", "route"), "usual_name", "substituted_share", "accepted_share", "calls", "p50_ms", "p90_ms", "usage_share",
@@ -108,6 +115,8 @@ def _row(known: AccountRoute) -> dict[str, Any]:
     row = known.as_row()
     if known.usual_identity == "as_requested":
         row["usual_name"] = "itself"
+    elif known.usual_name is None:
+        row["usual_name"] = no_name_text(known.totals.answers, known.totals.substituted)
     return row | {"substituted_share": known.totals.substituted_share or None}
 
 

@@ -278,6 +278,7 @@ def write_html(asked: PageContext, name: str, frame: PageHead, pages: Sequence[P
         nonce=secrets.token_urlsafe(16),  # no text in the page can know it: only our own scripts run
         pages=asked.linked(pages),
         single=asked.single,
+        zone=asked.zone,
         **{"there": asked.there()} | content,
     )
     return write_page(asked.folder, name, text)

@@ -27,6 +27,7 @@ from workbench.wording.changes import (
     findable_text,
     found_soon_text,
     job_verdict,
+    listed_changes,
 )
 from workbench.wording.references import floor_text, without_model_text
 from workbench.wording.scores import mean_text
@@ -74,6 +75,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
             "floor": floor_text(ranking.floor),
             "without_model": without_model_text(ranking.references, ranking.scorer),
             "changes": changes,
+            "listed": listed_changes(changes, open_of(shown)),
             "compared": compared_text(runs),
             "alarms": open_of(shown),
             "earlier_alarms": [alarm for alarm in alarms if alarm.state != "open"],
@@ -111,7 +113,11 @@ def _marks(
         for one in accepted_lately(runs, watches)
         if one.accepted_at is not None
     ]
-    return [{"at": on_clock(at, zone), "when": said_by_clock(at, zone), "changed": what} for at, what in found]
+    newest_at = runs[0].started_at  # what is accepted later would leave the runs a corner of the chart
+    return [
+        {"at": on_clock(min(at, newest_at), zone), "when": said_by_clock(at, zone), "changed": what}
+        for at, what in found
+    ]
 
 
 class _Shown(NamedTuple):

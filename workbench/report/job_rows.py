@@ -20,6 +20,7 @@ from workbench.ledger.rows import BrokenScorer
 from workbench.report.drawing import Colours
 from workbench.report.tables import status_kind
 from workbench.wording.runs import broken_text, jobs_text
+from workbench.wording.scores import range_text
 
 NEWEST_RUNS = 14
 _WIDTH, _HEIGHT, _MARGIN = 120, 20, 3  # px, of a line of scores
@@ -37,7 +38,7 @@ class ScoreLine(msgspec.Struct, frozen=True):
     drawing: Markup
     """From 0 at the bottom to 1 at the top, and hollow where a run is not complete; it needs no script."""
     last: str
-    """The newest, as a number."""
+    """The newest, as a number, or between which two it is."""
 
 
 class JobRow(msgspec.Struct, frozen=True):
@@ -166,7 +167,9 @@ def _lines(runs: Sequence[RunLine], scores: Sequence[ModelMean], colours: Colour
         own.sort(key=lambda row: places[row.run_id])
         points = [(_across(places[row.run_id], len(runs)), _down(row.centre), is_whole[row.run_id]) for row in own]
         drawing = _drawing(points, colours.of(model), f"scores of {model}")
-        found.append(ScoreLine(model, drawing, f"{own[-1].centre:.3f}"))
+        newest = range_text(own[-1].mean, own[-1].at_worst, own[-1].at_best)
+        is_before = places[own[-1].run_id] < len(runs) - 1
+        found.append(ScoreLine(model, drawing, f"{newest} before" if is_before else newest))
     return found
 
 

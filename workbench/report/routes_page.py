@@ -114,7 +114,6 @@ def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: PageCo
         "there": there,
         "changes": _timeline(found),
         "when": partial(_when, span=found.span, zone=asked.zone),
-        "zone": asked.zone,
         "worst": [(one, worst_text(one)) for one in found.worst],
         "span": found.span,
         "late": found.late,

@@ -15,6 +15,7 @@ from workbench.display.columns import Column, column
 from workbench.evaluation.attention import ANOTHER
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.outcomes import EFFECTS
+from workbench.wording.routes import no_name_text
 
 T = TypeVar("T")
 
@@ -134,7 +135,7 @@ def heading(of: str | Column, text: str = "", kind: str = "") -> Markup:
 
 
 def moment(at: datetime | date | None) -> Markup:
-    """Return a time in UTC; the page's script shows it in the reader's zone."""
+    """Return a time in UTC; the page's script shows it to the minute in the account's zone, as charts and sentences have it."""
     if at is None:
         return escape(people.NOT_KNOWN)
     if not isinstance(at, datetime):
@@ -230,7 +231,7 @@ def card_id(model: str) -> str:
 def own_name(row: Any) -> Markup:
     """Return the name under which a route itself answers; whether anybody has confirmed it."""
     if value_of(row, "usual_name") is None:
-        return Markup("<i>{}</i>").format("not named" if value_of(row, "answers") else "never answered")
+        return Markup("<i>{}</i>").format(no_name_text(value_of(row, "answers"), value_of(row, "substituted")))
     if value_of(row, "usual_identity") == "as_requested":
         return Markup('<span class="ok">itself</span>')
     shown = Markup("<bdi>{}</bdi>").format(people.visible(value_of(row, "usual_name")))

@@ -9,7 +9,7 @@ import msgspec
 
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
-from workbench.display.text import plural, words
+from workbench.display.text import count, plural, words
 from workbench.endings import RunStatus
 from workbench.evaluation.alarms import Alarm, Watch, open_of
 from workbench.evaluation.job_changes import JobChange
@@ -150,7 +150,7 @@ def change_text(change: JobChange) -> str:
 
 _ENDED = (RunStatus.COMPLETE, RunStatus.GATE_FAILED)
 """With what status a run is compared with the one before."""
-_MOST_UNANSWERED = 3
+_MOST_UNANSWERED = _MOST_SAID = 3
 """Models that a sentence names."""
 
 
@@ -231,7 +231,7 @@ def _beside_the_run_before(runs: Sequence[JobRun], changes: Sequence[JobChange])
         if not is_of_newest or runs[1].status not in _ENDED:
             return "Runs that are not complete are not compared."
         return "It asked nothing again that the run before has a result for."
-    shown = "; ".join(change_text(change) for change in changes if change.verdict != "none shown")
+    shown = _shown_text([change for change in changes if change.verdict != "none shown"])
     before = "the run before" if runs[1].status in _ENDED else "the complete run before"
     if not shown:
         which = f"from {before}" if is_of_newest else "between the two complete runs before it"
@@ -241,13 +241,31 @@ def _beside_the_run_before(runs: Sequence[JobRun], changes: Sequence[JobChange])
     return f"In the complete run before it {shown}, compared with the one before that."
 
 
+def _shown_text(shown: Sequence[JobChange]) -> str:
+    if len(shown) <= _MOST_SAID:
+        return "; ".join(map(change_text, shown))
+    counted = [(more, sum((one.verdict == "better") == (more == "more") for one in shown)) for more in ("less", "more")]
+    parts = [
+        f"{plural(number, 'model')} score{'s' if number == 1 else ''} {more}" for more, number in counted if number
+    ]
+    return f"{words(parts)} by “{shown[0].scorer}”"
+
+
+def listed_changes(changes: Sequence[JobChange], open_alarms: Sequence[Alarm]) -> list[JobChange]:
+    """Return the changes that a test shows and `job_verdict` does not name one by one."""
+    shown = [change for change in changes if change.verdict != "none shown"]
+    return shown if open_alarms or len(shown) > _MOST_SAID else []
+
+
 def _unanswered(run: JobRun, course: Sequence[JobCourse]) -> str:
     """Return which models of a run that is over lack answers, the worst first, as the end of a sentence."""
     if run.status == RUNNING:
         return ""
-    lacking = sorted(
-        (row for row in course if row.run_id == run.run_id and row.failed_share), key=lambda row: -row.failed_share
-    )
+    own = [row for row in course if row.run_id == run.run_id]
+    if sum(row.requests for row in own) < run.planned:  # it ended before it came to the others, of whichever model
+        answered = sum(round((1 - row.failed_share) * row.requests) for row in own)
+        return f" ({count(run.planned - answered)} of {plural(run.planned, 'request')} unanswered)"
+    lacking = sorted((row for row in own if row.failed_share), key=lambda row: -row.failed_share)
     said = [
         f"{row.model}: {round(row.failed_share * row.requests)} of {plural(row.requests, 'request')} unanswered"
         for row in lacking[:_MOST_UNANSWERED]

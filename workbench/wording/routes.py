@@ -205,3 +205,15 @@ def late_text(late: LateAnswers) -> str:
 
 def _share(part: int, whole: int) -> str:
     return f"{people.percent(part / whole)} of its answers ({people.count(part)} of {people.count(whole)})"
+
+
+def no_name_text(answers: int, substituted: int) -> str:
+    """Return why no name is known under which a route itself answers.
+
+    Args:
+        answers: Its answers, whoever gave them.
+        substituted: Those that another model gave.
+    """
+    if not answers:
+        return "never answered"
+    return "never by itself" if substituted == answers else "not named"

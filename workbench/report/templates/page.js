@@ -1,5 +1,5 @@
 "use strict";
-// What every page needs: its state in the address, packed texts, times in the reader's zone.
+// What every page needs: its state in the address, packed texts, times in the account's zone.
 const workbench = (() => {
   const state = () => new URLSearchParams(location.hash.slice(1));
 
@@ -48,12 +48,21 @@ const workbench = (() => {
 
   const count = (number) => (number == null ? "not available" : number.toLocaleString("en").replaceAll(",", "\u202f"));
 
-  for (const time of document.querySelectorAll("time[data-zoned]")) {
-    time.textContent = new Date(time.dateTime).toLocaleString("sv-SE");
+  const zone = document.body.dataset.zone;
+  const clock = byClock(zone);
+  for (const time of clock ? document.querySelectorAll("time[data-zoned]") : []) {
+    time.textContent = clock.format(new Date(time.dateTime));
   }
-  const zone = document.getElementById("zone");
-  const here = Intl.DateTimeFormat().resolvedOptions().timeZone || "your zone";
-  if (zone && here !== "UTC") zone.textContent = `times in ${here}, UTC on hover`;
+  if (clock) document.getElementById("zone").textContent = `times in ${zone}${zone === "UTC" ? "" : ", UTC on hover"}`;
+
+  // A browser may be older than the zone's name: the times are in UTC then, as they are without scripts.
+  function byClock(timeZone) {
+    try {
+      return new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
+    } catch {
+      return null;
+    }
+  }
 
   // What stands over a box: the title of its chart, of what it is folded in, or the last heading before it.
   function titleOf(box) {
