@@ -11,6 +11,7 @@ from tests.browser.conftest import Reader
 from tests.compared_runs import record
 from tests.conftest import Workbench
 from workbench.ledger.store import Ledger
+from workbench.outcomes import Outcome
 from workbench.report.ledger_pages import single_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -104,3 +105,13 @@ def test_a_run_and_a_comparison_are_read_with_the_keyboard_alone(reader: Reader,
         expect(page.locator("#apart [role=status]")).to_have_text(said)
     expect(page.get_by_role("button", name="Previous")).to_be_focused()  # as there is no next page
     assert not reader.faults
+
+
+def test_an_axis_of_requests_has_whole_ones(tmp_path: Path, reader: Reader) -> None:
+    bench = Workbench(tmp_path, None)
+    record(bench, "r1", {"m": [1.0] * 9 + [None]}, outcomes={("m", 9): Outcome.ROUTE_DOWN}, scorers=["exact"])
+    page = reader.open(Path(bench.json("report", "last")["report"]))
+    chart = page.locator("figure", has_text="whose fault is it?").locator(".drawing")
+    expect(chart.locator("svg")).to_be_visible()
+    labels = chart.locator(".role-axis-label text").all_text_contents()
+    assert [label for label in labels if label] == ["0", "1", "m"]

@@ -229,7 +229,7 @@ def trouble_chart(rows: Sequence[Spec], models: Sequence[str]) -> Spec:
     chart = over(data) | {
         "mark": _STACKED,
         "encoding": {
-            "x": number("requests", title="requests", axis=amounts(tickMinStep=1)),
+            "x": number("requests", title="requests", axis=amounts(labelExpr="datum.value % 1 ? '' : datum.label")),
             "y": model_axis(models, fixed=True),
             "color": _parts("group", groups),
             "order": number("order"),
