@@ -429,6 +429,7 @@ def test_a_scale_of_a_field_that_no_target_has_stops_too(bench: Workbench) -> No
     bench("lint", "job.toml")  # the part that it takes lacks a field that the rest has
 
 
+@pytest.mark.slow
 def test_numbers_are_compared_by_every_figure_of_theirs(bench: Workbench) -> None:
     """A lower error is better; where an answer is not known, nothing is said by correlation."""
     targets = [str(n % 6) for n in range(60)]

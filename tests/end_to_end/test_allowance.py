@@ -172,6 +172,7 @@ def test_the_first_reading_may_precede_every_run_and_is_of_the_account(account: 
     assert "there is no ledger at" in missing.stderr
 
 
+@pytest.mark.slow
 def test_readings_are_listed_and_taken_back(account: Account) -> None:
     bench = account.bench
     bench.write("sums.jsonl", sums(3))

@@ -46,6 +46,7 @@ def test_a_day_of_tokens_ends_the_second_run(tmp_path: Path) -> None:
         assert bench.json("run", "one.toml", "--no-report")["status"] == "complete"
 
 
+@pytest.mark.slow
 def test_how_much_of_a_cap_is_used_is_said_where_the_allowance_is(tmp_path: Path) -> None:
     with ThreadedServer(platform_of(M)) as server:
         settings = '[[caps]]\nper = "day"\nrequests = 40\n[[caps]]\nper = "day"\nshare = 0.5\n'

@@ -76,6 +76,7 @@ def beside(bench: Workbench, *options: str) -> tuple[str, str]:
     return found["differences"][0]["beside_margin"], found["choice"]["says"]
 
 
+@pytest.mark.slow
 def test_with_a_margin_only_what_is_shown_to_be_within_it_is_chosen(bench: Workbench) -> None:
     record(bench, "r1", ALIKE)
     assert beside(bench, "--margin", "0.02") == (

@@ -60,6 +60,7 @@ def test_a_prompt_that_helps_every_model_is_the_first_sentence_though_no_combina
     assert rubric["says"] in list(frame["says"])
 
 
+@pytest.mark.slow
 def test_a_run_shows_its_grid_and_says_of_it_what_its_comparison_says(bench: Workbench) -> None:
     record_grid(bench, grid(dict.fromkeys(MODELS, 0.14)))
     compared, shown = bench.json("compare", "--no-report")["factors"], bench.json("show")["factors"]

@@ -125,6 +125,7 @@ def test_answers_that_were_lost_are_bounded_and_the_model_is_not_ranked(bench: W
     assert "good scores 0." in Page(bench.json("report", "last")["report"]).text
 
 
+@pytest.mark.slow
 def test_what_no_scorer_could_read_is_unknown(bench: Workbench) -> None:
     hidden(bench, reasons={("cheat", sample): "the scorer failed: ValueError: no number" for sample in WRONG})
     assert verdict(bench)["verdict"] == "open"

@@ -57,6 +57,7 @@ def test_the_command_that_show_names_resumes_the_run(tmp_path: Path) -> None:
     assert (again["reused"], again["completed"], again["status"]) == (7, 3, "complete")
 
 
+@pytest.mark.slow
 def test_a_rerun_goes_on_where_the_budget_ended(tmp_path: Path) -> None:
     with ThreadedServer(platform_of(M)) as server:
         bench = Workbench(tmp_path, server)

@@ -117,6 +117,7 @@ def test_a_probe_needs_nothing(bench: Workbench) -> None:
     assert re.search(r"1 other run of .*: complete\.", index.text)
 
 
+@pytest.mark.slow
 def test_names_of_jobs_lead_to_their_pages_and_times_to_their_runs(bench: Workbench) -> None:
     record(bench, "r1", {"m": RIGHT}, scorers=["exact"])
     record(bench, "r2", {"m": RIGHT}, scorers=["exact"], job="k", status="incomplete")
@@ -158,6 +159,7 @@ def test_a_newest_score_that_is_not_known_is_no_number(bench: Workbench) -> None
     assert sorted(lines) == [("0.250 to 1.000", "mini"), ("0.500 before", "gone")]
 
 
+@pytest.mark.slow
 def test_what_the_verdict_says_of_a_job_is_not_listed_below_it(bench: Workbench) -> None:
     models = {"a": RIGHT, "b": RIGHT, "c": RIGHT, "d": RIGHT, "e": RIGHT}
     for hour, worse in ((1, ""), (2, "ab"), (3, "bcde")):

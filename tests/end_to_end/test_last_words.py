@@ -62,6 +62,7 @@ def test_what_stands_is_asked_once_more_where_that_is_wanted(oddly: Workbench, o
     assert sorted(odd.requests[4:]) == sorted([one for one in odd.requests[:4] if not one.startswith("plain")])
 
 
+@pytest.mark.slow
 def test_an_answer_that_nothing_here_unpacks_is_kept_and_not_bought_twice(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, "brotli", "plain", more=GATES)
     first = oddly.json("run", "job.toml", "--no-report")

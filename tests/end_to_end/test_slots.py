@@ -438,6 +438,7 @@ def test_nobody_starves_and_nothing_stays_idle(tmp_path: Path, limits: tuple[int
     pytest.fail(f"{share:.3f} of the slots' time was used, {bare:.3f} without files; calls of each run: {done}")
 
 
+@pytest.mark.slow
 def test_slots_that_cannot_be_written_end_the_run_and_lose_nothing(tmp_path: Path, stubborn: Stubborn) -> None:
     bench = bench_for(tmp_path, stubborn)
     file = write_job(bench, "full", 20, 3, ghost_s=1)

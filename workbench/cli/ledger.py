@@ -36,8 +36,7 @@ def path(as_json: bool, **given: Any) -> None:
     found = ledger_to_read(options.where(given))
     journals = [str(journal) for journal in found.journals()]
     if as_json:
-        exists = found.address.is_shared or found.path.exists()
-        print_json({"ledger": found.name, "exists": exists, "journals": journals})
+        print_json({"ledger": found.name, "exists": found.address.is_made, "journals": journals})
     else:
         echo("\n".join([found.name, *journals]))
 

@@ -32,6 +32,18 @@ class Address(Protocol):
     def is_shared(self) -> bool:
         """Whether several machines share it, so that it is made before anything is recorded."""
 
+    @property
+    def is_made(self) -> bool:
+        """Whether it is there."""
+
+    @property
+    def size_bytes(self) -> int | None:
+        """What it takes without its journals; None where that is not known on this machine."""
+
+    @property
+    def mode(self) -> int:
+        """The rights of what lies beside it: whoever reads it may know what runs on it."""
+
 
 class FileAddress(msgspec.Struct, frozen=True):
     """A DuckDB file, which need not exist yet."""
@@ -48,6 +60,27 @@ class FileAddress(msgspec.Struct, frozen=True):
     def label(self) -> str:
         """The file's name."""
         return self.path.name
+
+    @property
+    def is_made(self) -> bool:
+        """Whether there is a file."""
+        return self.path.exists()
+
+    @property
+    def size_bytes(self) -> int:
+        """The file's size; 0 where there is none yet."""
+        try:
+            return self.path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    @property
+    def mode(self) -> int:
+        """The file's own rights; those of its owner where there is none yet."""
+        try:
+            return self.path.stat().st_mode & 0o666
+        except FileNotFoundError:
+            return 0o600
 
 
 def address_of(text: str, data: Path | None) -> Address:

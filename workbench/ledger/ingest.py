@@ -129,7 +129,7 @@ def make_file(ledger: Ledger, engine: Engine) -> None:
     Args:
         engine: Left running, for that ingest.
     """
-    if ledger.address.is_shared or ledger.path.exists():
+    if ledger.address.is_made:
         return
     with (
         contextlib.suppress(WorkbenchError, duckdb.Error, OSError),

@@ -104,16 +104,16 @@ class Ledger:
     @property
     def exists(self) -> bool:
         """Whether anything was ever recorded here; a team's ledger is made before it is used."""
-        return self.address.is_shared or self.path.exists() or bool(self.journals())
+        return self.address.is_made or bool(self.journals())
 
     @property
     def held_bytes(self) -> int | None:
         """What its file and journals take; None of a team's ledger, of which that is not known here."""
-        if self.address.is_shared:
+        held_bytes = self.address.size_bytes
+        if held_bytes is None:
             return None
-        held_bytes = 0
-        for path in (self.file, *self.journals()):
-            with contextlib.suppress(FileNotFoundError):  # none yet, or ingested just now
+        for path in self.journals():
+            with contextlib.suppress(FileNotFoundError):  # ingested just now
                 held_bytes += path.stat().st_size
         return held_bytes
 
@@ -172,7 +172,7 @@ class Ledger:
             LockHeldError: Another process runs it.
         """
         try:
-            self.journal_folder.mkdir(mode=folder_mode(self._rights()), parents=True, exist_ok=True)
+            self.journal_folder.mkdir(mode=folder_mode(self.address.mode), parents=True, exist_ok=True)
         except OSError as error:
             problem = f"{self.journal_folder} cannot be written: {error.strerror}"
             raise InputError(Fault("--ledger", problem, "name a file elsewhere")) from error
@@ -196,7 +196,7 @@ class Ledger:
         """
         deadline = time.monotonic() + _LOOKING_S
         while True:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, self._rights())
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, self.address.mode)
             if not _lock_at_once(fd, exclusive=True):
                 holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "unknown"
                 os.close(fd)
@@ -219,10 +219,6 @@ class Ledger:
                         path.unlink()
                 finally:
                     os.close(fd)
-
-    def _rights(self) -> int:
-        """Return the mode of files beside the ledger: its own, as whoever reads it may know what runs on it."""
-        return self.file.stat().st_mode & 0o666 if not self.address.is_shared and self.file.exists() else 0o600
 
     def is_running(self, job: str) -> bool:
         """Return whether a process of this machine runs a job now."""

@@ -34,6 +34,9 @@ class TeamAddress(msgspec.Struct, frozen=True):
     data: Path | None = None
     """The folder of Parquet files as this machine sees it; None: where the catalog says."""
     is_shared = True
+    is_made = True
+    size_bytes = None
+    mode = 0o600
 
     def __str__(self) -> str:
         return self.name

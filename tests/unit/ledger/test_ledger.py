@@ -262,6 +262,7 @@ def test_views_work_in_the_file_itself(ledger: Ledger) -> None:
 MACROS = ("same_name", "reduced", "completions", "scale_of", "state_of", "cap_of", "cluster_of", "sample_scores")
 
 
+@pytest.mark.slow
 def test_a_query_defines_what_it_names_and_nothing_else(ledger: Ledger, tmp_path: Path) -> None:
     write_run(ledger.journal_folder, "r1", 2)
     ingest(ledger)
@@ -378,6 +379,7 @@ def test_rows_are_plain_values(ledger: Ledger) -> None:
         json.dumps(next(run_samples(reader, "r1", 1)).tool_calls)
 
 
+@pytest.mark.slow
 def test_a_frugal_reader_takes_more_memory_only_where_a_query_needs_it(ledger: Ledger) -> None:
     calls = 300
     write_run(ledger.journal_folder, "r1", calls)

@@ -111,6 +111,7 @@ def test_one_journal_that_cannot_be_ingested_does_not_hold_up_the_others(ledger:
         assert db.execute("SELECT count(*) FROM attempts").fetchone() == (2,)
 
 
+@pytest.mark.slow
 def test_a_journal_of_long_texts_is_ingested(ledger: Ledger) -> None:
     writer = JournalWriter(ledger.journal_folder)
     writer.append(started("r", 60))
