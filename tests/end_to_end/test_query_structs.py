@@ -13,10 +13,12 @@ from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.unit.ledger.ledger_rows import every_kind
+from workbench.errors import WorkbenchError
 from workbench.ledger.answer_rows import BodyText, CallTexts
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import QueryRow, RunId
 from workbench.ledger.schema import sql
+from workbench.ledger.score_rows import SideSample
 from workbench.ledger.store import Ledger
 from workbench.local_platform.server import ThreadedServer
 from workbench.outcomes import UNKNOWN_REASON
@@ -125,6 +127,14 @@ def test_about_one_run_every_query_about_it_answers_the_same(reader: Reader) -> 
             asked = {name: about_it.get(name, value) for name, value in parameters.items()}
             both = [rows_of(asking, kind.query, **asked) for asking in (reader.about(run.run_id), reader)]
             assert in_any_order(both[0]) == in_any_order(both[1]), kind.query
+
+
+@pytest.mark.slow
+def test_about_one_run_no_score_is_by_another_rule_than_its_jobs(reader: Reader) -> None:
+    by_another = {"on_fallback": "accept", "scorer": "numeric", "cluster": None}
+    scored = [run.run_id for run in reader.all(RunId) if reader.all(SideSample, run_ids=[run.run_id], **by_another)]
+    with pytest.raises(WorkbenchError, match="only by the rule of its job"):
+        reader.about(scored[0]).all(SideSample, run_ids=scored[:1], **by_another)
 
 
 def in_any_order(rows: list[dict[str, Any]]) -> list[str]:

@@ -70,20 +70,20 @@ def model_rows(figures: RunFigures) -> list[ModelRow]:
         row = asked.get(model)
         rows.append(
             ModelRow(
-                model,
-                sides.get(model),
-                model in ranked,
-                behind_text(figures.standing, model),
-                rank_text(figures.standing, model),
-                planned[model],
-                sum(failed.values()),
-                "unknown" if set(failed) <= {PENDING} else "failed",
-                ", ".join(f"{people.count(number)} {group}" for group, number in failed.items()),
-                row.answered if row else 0,
-                row.cut_off if row else 0,
-                row.refused if row else 0,
-                row.fallbacks if row else 0,
-                {scorer: means[model, scorer] for of, scorer in means if of == model},
+                model=model,
+                side=sides.get(model),
+                is_ranked=model in ranked,
+                behind=behind_text(figures.standing, model),
+                shown=rank_text(figures.standing, model),
+                planned=planned[model],
+                unanswered=sum(failed.values()),
+                mark="unknown" if set(failed) <= {PENDING} else "failed",
+                why=", ".join(f"{people.count(number)} {group}" for group, number in failed.items()),
+                answered=row.answered if row else 0,
+                cut_off=row.cut_off if row else 0,
+                refused=row.refused if row else 0,
+                fallbacks=row.fallbacks if row else 0,
+                others={scorer: means[model, scorer] for of, scorer in means if of == model},
             )
         )
     return rows

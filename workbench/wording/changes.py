@@ -150,7 +150,7 @@ def change_text(change: JobChange) -> str:
 
 _ENDED = (RunStatus.COMPLETE, RunStatus.GATE_FAILED)
 """With what status a run is compared with the one before."""
-_MOST_UNANSWERED = _MOST_SAID = 3
+_MOST_NAMED = 3
 """Models that a sentence names."""
 
 
@@ -242,19 +242,21 @@ def _beside_the_run_before(runs: Sequence[JobRun], changes: Sequence[JobChange])
 
 
 def _shown_text(shown: Sequence[JobChange]) -> str:
-    if len(shown) <= _MOST_SAID:
+    if len(shown) <= _MOST_NAMED:
         return "; ".join(map(change_text, shown))
-    counted = [(more, sum((one.verdict == "better") == (more == "more") for one in shown)) for more in ("less", "more")]
-    parts = [
-        f"{plural(number, 'model')} score{'s' if number == 1 else ''} {more}" for more, number in counted if number
+    worse = sum(one.verdict == "worse" for one in shown)
+    counted = [
+        f"{plural(number, 'model')} score{'s' if number == 1 else ''} {how}"
+        for number, how in ((worse, "less"), (len(shown) - worse, "more"))
+        if number
     ]
-    return f"{words(parts)} by “{shown[0].scorer}”"
+    return f"{words(counted)} by “{shown[0].scorer}”"
 
 
 def listed_changes(changes: Sequence[JobChange], open_alarms: Sequence[Alarm]) -> list[JobChange]:
     """Return the changes that a test shows and `job_verdict` does not name one by one."""
     shown = [change for change in changes if change.verdict != "none shown"]
-    return shown if open_alarms or len(shown) > _MOST_SAID else []
+    return shown if open_alarms or len(shown) > _MOST_NAMED else []
 
 
 def _unanswered(run: JobRun, course: Sequence[JobCourse]) -> str:
@@ -268,7 +270,7 @@ def _unanswered(run: JobRun, course: Sequence[JobCourse]) -> str:
     lacking = sorted((row for row in own if row.failed_share), key=lambda row: -row.failed_share)
     said = [
         f"{row.model}: {round(row.failed_share * row.requests)} of {plural(row.requests, 'request')} unanswered"
-        for row in lacking[:_MOST_UNANSWERED]
+        for row in lacking[:_MOST_NAMED]
     ]
     if len(lacking) > len(said):
         said.append(f"and {len(lacking) - len(said)} more")
