@@ -138,13 +138,21 @@ def read_error_text(error: OSError | ValueError) -> str:
     return str(error)
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known name closest to `word`, as a hint; empty if none is close."""
+def nearest(word: str, known: Iterable[str], similarity: float = 0.6) -> str:
+    """Return the known name closest to `word`, as a hint; empty if none has at least this similarity, from 0 to 1."""
     import difflib  # for a word that is wrong
 
     folded = {name.casefold(): name for name in known if name != word}
-    matches = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    matches = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=similarity)
     return f"did you mean {folded[matches[0]]!r}?" if matches else ""
+
+
+def nearest_id(given: str, known: Iterable[str]) -> str:
+    """Return the known id closest to a given one, as a hint.
+
+    Ids of two hours share their date and length, so only one that differs in a few characters was meant.
+    """
+    return nearest(given, known, similarity=0.8)
 
 
 def nearest_file(path: Path) -> str:

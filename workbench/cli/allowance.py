@@ -28,7 +28,7 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display.columns import column, columns
 from workbench.display.text import exact_percent
-from workbench.errors import ExitCode, Fault, InputError, nearest
+from workbench.errors import ExitCode, Fault, InputError, nearest_id
 from workbench.ledger.ingest import Ingested
 from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import reading as reading_ledger
@@ -271,7 +271,7 @@ def _withdraw(ledger: Ledger, name: str) -> None:
     with reading_ledger(ledger) as reader:
         known = {one.reading_id: one for one in readings_of(reader)}
     if name not in known:
-        hint = nearest(name, known) or f"`{commands.LIST_READINGS}` lists them"
+        hint = nearest_id(name, known) or f"`{commands.LIST_READINGS}` lists them"
         raise InputError(Fault("--withdraw", f"there is no reading {name!r}", hint))
     done = withdraw(ledger, known[name])
     if done.deferred:

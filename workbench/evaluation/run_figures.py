@@ -7,7 +7,7 @@ import msgspec
 
 import workbench.display.commands as commands
 from workbench.endings import RunStatus, RunSummary, TokenSums
-from workbench.errors import Fault, InputError, nearest
+from workbench.errors import Fault, InputError, nearest_id
 from workbench.evaluation.agreements import RunAgreement, run_agreement
 from workbench.evaluation.ranking import Ranking, standing
 from workbench.ledger.queries import Reader
@@ -86,7 +86,7 @@ def find_run(reader: Reader, named: str | None) -> str:
         return named if named in known else begins[0]
     if begins:
         raise InputError(Fault("", f"{len(begins)} runs begin with {named!r}", ", ".join(begins[:5])))
-    hint = nearest(named, known) or f"`{commands.LIST_RUNS}` lists them"
+    hint = nearest_id(named, known) or f"`{commands.LIST_RUNS}` lists them"
     raise InputError(Fault("", f"there is no run {named!r} in this ledger", hint))
 
 
