@@ -23,11 +23,15 @@ from workbench.report.ledger_pages import PAGES, every_run, write_pages
 pytestmark = pytest.mark.browser
 
 RIGHT, HALF = [1.0] * 60, [1.0, 0.0] * 30
-SEEN = """() => [...document.querySelectorAll("main :is(h1, p, li, th, td, dd, dt)")].filter((one) => {
+SEEN = """() => [...document.querySelectorAll("main :is(h1, p, li, th, td, dd, dt, b)")].filter((one) => {
   const place = one.getBoundingClientRect();
   return place.height > 0 && place.top >= 0 && place.bottom <= 600;
 }).map((one) => one.innerText).join("\\n")"""
 """The texts that stand wholly within the first 600 pixels."""
+CUT = """() => [...document.querySelectorAll(".score-line b")].filter(
+  (one) => one.getBoundingClientRect().right > innerWidth
+).map((one) => one.innerText)"""
+"""Newest scores that stand partly outside the window: half of `0.500 to 1.000` is another score."""
 
 
 def nights(bench: Workbench, *, drop: int | None) -> None:
@@ -150,7 +154,7 @@ SHEET: list[tuple[State, str, str]] = [
     (many_models, "routes", r"38 routes asked in the 7 days to 20 Nov: 38 fine\."),
     (many_models, "allowance", r"tokens in 2.280 calls on \d+ days?\. Every call"),
     (fallback, "run", r"by a fallback"),
-    (fallback, "index", r"1 job: 1 fine\."),
+    (fallback, "index", r"1 job: 1 fine\.(?s:.*)1\.000\s+large\s+0\.000 to 1\.000\s+mini"),
     (fallback, "routes", r"1 substituted and 1 fine(?s:.*)60 of its 60 answers are of large"),
     (fallback, "allowance", r"we used 1.200 tokens"),
     (judging, "run", r"30 answers without a judgement"),
@@ -236,4 +240,5 @@ def test_the_first_screen_says_it(
     shown = reader.open(path)
     seen = shown.evaluate(SEEN)
     assert re.search(says, seen), seen
+    assert not shown.evaluate(CUT)
     assert not reader.faults

@@ -160,6 +160,19 @@ def test_a_newest_score_that_is_not_known_is_no_number(bench: Workbench) -> None
 
 
 @pytest.mark.slow
+def test_a_model_without_any_score_has_a_line_as_well(bench: Workbench) -> None:
+    """It was missing from its job, as if it had not been asked; in the list of runs it is neither best nor worst."""
+    asked: dict[str, list[float | None]] = {"gone": [None] * 40, "large": [1.0] * 40}
+    lost = {("gone", sample): Outcome.ROUTE_DOWN for sample in range(40)}
+    record(bench, "r1", asked, outcomes=lost, scorers=["exact"], status="incomplete")
+    index, _ = pages(bench)
+    lines = re.findall(r'<b>([^<]+)</b> <bdi class="soft">(\w+)</bdi>', index.text)
+    assert lines == [("1.000", "large"), ("0.000 to 1.000", "gone")]
+    (run,) = bench.json("runs")
+    assert (run["best"]["model"], run["worst"]["model"]) == ("large", "large")
+
+
+@pytest.mark.slow
 def test_what_the_verdict_says_of_a_job_is_not_listed_below_it(bench: Workbench) -> None:
     models = {"a": RIGHT, "b": RIGHT, "c": RIGHT, "d": RIGHT, "e": RIGHT}
     for hour, worse in ((1, ""), (2, "ab"), (3, "bcde")):

@@ -107,14 +107,17 @@ class ModelMean(QueryRow, frozen=True):
     model: str | None
     """None: over all models."""
     scored: int
-    mean: float
+    mean: float | None
+    """None: of a model without any score that is known."""
     at_worst: float | None
     at_best: float | None
 
     @property
-    def centre(self) -> float:
-        """Where a drawing has the mean: in the middle of where it can be."""
-        return self.mean if self.at_worst is None or self.at_best is None else (self.at_worst + self.at_best) / 2
+    def centre(self) -> float | None:
+        """Where a drawing has the mean: in the middle of where it can be; nowhere without any score that is known."""
+        if self.mean is None or self.at_worst is None or self.at_best is None:
+            return self.mean
+        return (self.at_worst + self.at_best) / 2
 
 
 def run_means(means: Sequence[ModelMean]) -> list[ModelMean]:
@@ -144,16 +147,13 @@ def best_and_worst(means: Sequence[ModelMean]) -> dict[str, BestAndWorst]:
         means: In the order of the query.
     """
     scorers = {row.run_id: row.scorer for row in run_means(means)}
-    sides: dict[str, list[ModelMean]] = {}
+    sides: dict[str, list[tuple[float, float, ModelMean]]] = {}
     for row in means:
-        if row.model is not None and row.scorer == scorers[row.run_id]:
-            sides.setdefault(row.run_id, []).append(row)
-    ranked = {run_id: sorted(own, key=_at_worst) for run_id, own in sides.items()}
-    return {run_id: BestAndWorst(own[-1], own[0]) for run_id, own in ranked.items()}
-
-
-def _at_worst(row: ModelMean) -> tuple[float, float]:
-    return row.mean if row.at_worst is None else row.at_worst, row.mean
+        if row.model is not None and row.mean is not None and row.scorer == scorers[row.run_id]:
+            at_worst = row.mean if row.at_worst is None else row.at_worst
+            sides.setdefault(row.run_id, []).append((at_worst, row.mean, row))
+    ranked = {run_id: sorted(own, key=lambda side: side[:2]) for run_id, own in sides.items()}
+    return {run_id: BestAndWorst(own[-1][2], own[0][2]) for run_id, own in ranked.items()}
 
 
 class JobRun(QueryRow, frozen=True):

@@ -140,7 +140,7 @@ def _sparks(scores: Sequence[ModelMean], colours: Colours) -> dict[str, list[dic
     """Bars of mean scores from 0 to 1 by run: one a scorer and model."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in scores:
-        if 0 <= row.centre <= 1:
+        if row.centre is not None and 0 <= row.centre <= 1:
             label = f"{row.model}, {row.scorer}: {range_text(row.mean, row.at_worst, row.at_best)}"
             found.setdefault(row.run_id, []).append(
                 {"mean": row.centre, "colour": colours.of(str(row.model)), "label": label}

@@ -155,22 +155,29 @@ def needs_action(run: RunLine) -> bool:
 
 
 def _lines(runs: Sequence[RunLine], scores: Sequence[ModelMean], colours: Colours) -> list[ScoreLine]:
-    """Return the scores of each model over a job's newest runs, those that were asked first before the others."""
+    """Return the scores of each model over a job's newest runs, those that were asked first before the others.
+
+    A model without any score that is known comes last, and has no drawing.
+    """
     places = {run.run_id: number for number, run in enumerate(runs)}
     is_whole = {run.run_id: run.status in SETTLED for run in runs}
     by_model: dict[str, list[ModelMean]] = {}
     for row in scores:
-        if row.run_id in places and 0 <= row.centre <= 1:
+        if row.run_id in places and (row.centre is None or 0 <= row.centre <= 1):
             by_model.setdefault(str(row.model), []).append(row)
-    found = []
+    found: list[ScoreLine] = []
+    without: list[ScoreLine] = []
     for model, own in by_model.items():
         own.sort(key=lambda row: places[row.run_id])
-        points = [(_across(places[row.run_id], len(runs)), _down(row.centre), is_whole[row.run_id]) for row in own]
-        drawing = _drawing(points, colours.of(model), f"scores of {model}")
-        newest = range_text(own[-1].mean, own[-1].at_worst, own[-1].at_best)
-        is_before = places[own[-1].run_id] < len(runs) - 1
-        found.append(ScoreLine(model, drawing, f"{newest} before" if is_before else newest))
-    return found
+        known = [(row, row.centre) for row in own if row.centre is not None]
+        points = [(_across(places[row.run_id], len(runs)), _down(at), is_whole[row.run_id]) for row, at in known]
+        newest = known[-1][0] if known else own[-1]
+        last = range_text(newest.mean, newest.at_worst, newest.at_best)
+        if places[newest.run_id] < len(runs) - 1:
+            last += " before"
+        drawing = _drawing(points, colours.of(model), f"scores of {model}") if known else Markup("")
+        (found if known else without).append(ScoreLine(model, drawing, last))
+    return found + without
 
 
 def _across(place: int, runs: int) -> float:

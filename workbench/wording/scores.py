@@ -57,11 +57,11 @@ def mean_text(found: Interval) -> str:
     return range_text(found.mean, found.at_worst, found.at_best)
 
 
-def range_text(mean: float, at_worst: float | None, at_best: float | None) -> str:
+def range_text(mean: float | None, at_worst: float | None, at_best: float | None) -> str:
     """Return the same of a mean of what is known, and the means at both ends of what is not; without a scale, what it is of."""
-    if at_worst is None or at_best is None:
-        return f"{mean:.3f} of what is scored"
-    return f"{mean:.3f}" if at_worst == at_best else f"{at_worst:.3f} to {at_best:.3f}"
+    if at_worst is not None and at_best is not None:
+        return f"{at_worst:.3f}" if at_worst == at_best else f"{at_worst:.3f} to {at_best:.3f}"
+    return "not scored" if mean is None else f"{mean:.3f} of what is scored"
 
 
 def with_bounds(found: Interval | None) -> str:

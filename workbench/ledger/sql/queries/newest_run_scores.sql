@@ -1,7 +1,7 @@
 -- Mean scores of the newest runs over samples, of those that are known (see `sample_scores`), by run and scorer: by model (and
 -- variant), and over all models (model NULL). scored: such samples. at_worst and at_best: between
 -- which the mean over all asked is (NULL: no scale says so). place: of the scorer in its job, the first being 1 (NULL: it is
--- not named there). Runs without scores are left out.
+-- not named there). Of a model that was asked and of which no score is known, mean is NULL; over all models there is no such row.
 -- Parameters: most (how many runs), run_ids (list; NULL takes all)
 WITH newest AS (
     SELECT run_id, job, started_at, scorers FROM run_overview
@@ -17,5 +17,5 @@ GROUP BY GROUPING SETS (
     (newest.run_id, newest.job, newest.started_at, sample.scorer, sample.side),
     (newest.run_id, newest.job, newest.started_at, sample.scorer)
 )
-HAVING count(sample.value) > 0
+HAVING count(sample.value) > 0 OR sample.side IS NOT NULL
 ORDER BY newest.started_at, newest.run_id, place NULLS LAST, sample.scorer, model NULLS FIRST;
