@@ -157,7 +157,7 @@ def needs_action(run: RunLine) -> bool:
 def _lines(runs: Sequence[RunLine], scores: Sequence[ModelMean], colours: Colours) -> list[ScoreLine]:
     """Return the scores of each model over a job's newest runs, those that were asked first before the others.
 
-    A model without any score that is known comes last, and has no drawing.
+    A model without any score that is known comes last, and its drawing is empty.
     """
     places = {run.run_id: number for number, run in enumerate(runs)}
     is_whole = {run.run_id: run.status in SETTLED for run in runs}
@@ -175,7 +175,7 @@ def _lines(runs: Sequence[RunLine], scores: Sequence[ModelMean], colours: Colour
         last = range_text(newest.mean, newest.at_worst, newest.at_best)
         if places[newest.run_id] < len(runs) - 1:
             last += " before"
-        drawing = _drawing(points, colours.of(model), f"scores of {model}") if known else Markup("")
+        drawing = _drawing(points, colours.of(model), f"scores of {model}")
         (found if known else without).append(ScoreLine(model, drawing, last))
     return found + without
 
