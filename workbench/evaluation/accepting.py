@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Sequence
 
 from workbench.errors import Fault, InputError, nearest
-from workbench.evaluation.alarms import Alarm, alarms, open_alarms, standing_acceptances, unwatched
+from workbench.evaluation.alarms import Alarm, JobWatches, alarms, open_alarms, standing_acceptances
 from workbench.ledger.entries import ChangeAccepted, newer_than
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.job_rows import JobRuns
@@ -57,7 +57,7 @@ def accept(
 
 def _shown(reader: Reader, job: str) -> list[Alarm]:
     """Return every alarm of a job, or what its pages show where it watches for none."""
-    return alarms(reader, job) or [alarm for watch in unwatched(reader, job) for alarm in watch.alarms]
+    return alarms(reader, job) or [alarm for watch in JobWatches().unwatched(reader, job) for alarm in watch.alarms]
 
 
 def _nothing(reader: Reader, job: str, model: str | None, found: Sequence[Alarm], state: str) -> Fault:

@@ -85,7 +85,7 @@ def alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
     Args:
         job: Only of this one; None takes all.
     """
-    return _in_order(watched(reader, job))
+    return _in_order(JobWatches().watched(reader, job))
 
 
 def open_alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
@@ -94,7 +94,7 @@ def open_alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
     Args:
         job: Only of this one; None takes all.
     """
-    return open_of(watched(reader, job))
+    return open_of(JobWatches().watched(reader, job))
 
 
 def open_of(found: Sequence[Watch]) -> list[Alarm]:
@@ -107,45 +107,65 @@ def _in_order(found: Sequence[Watch]) -> list[Alarm]:
     return sorted(every, key=lambda alarm: (alarm.job, alarm.found.began))
 
 
-def watched(reader: Reader, job: str | None = None, known: dict[str, list[Watch]] | None = None) -> list[Watch]:
-    """Return what the jobs that watch for changes show, by the job files of their newest occasions.
+class JobWatches:
+    """What the jobs of a ledger show over their occasions; each is worked out once, when it is first asked for.
 
-    Args:
-        job: Only this one; None takes all.
-        known: Of the jobs that were asked for before; what is found is put there.
+    Several threads may ask: at worst two work out the same.
     """
-    known = {} if known is None else known
-    asked = reader.all(WatchedJob, job=job) if job not in known else []
-    for one in asked:
-        if one.job not in known:
-            gates = recorded_table(one.job_toml, "gates", GatesTable)
-            compare = recorded_table(one.job_toml, "compare", CompareTable)
-            known[one.job] = watches(reader, one.job, gates, compare.min_answered)
-    return [watch for name, found in known.items() if job in (None, name) for watch in found]
+
+    def __init__(self) -> None:
+        self._jobs: list[WatchedJob] | None = None
+        self._watched: dict[str, list[Watch]] = {}
+        self._unwatched: dict[str, list[Watch]] = {}
+
+    def watched(self, reader: Reader, job: str | None = None) -> list[Watch]:
+        """Return what the jobs that watch for changes show, by the job files of their newest occasions.
+
+        Args:
+            job: Only this one; None takes all.
+        """
+        asked = self._asked(reader, job)
+        for one in asked:
+            if one.job not in self._watched:
+                gates, least = _rules(one)
+                self._watched[one.job] = watches(reader, one.job, gates, least)
+        return [watch for one in asked for watch in self._watched[one.job]]
+
+    def unwatched(self, reader: Reader, job: str | None = None) -> list[Watch]:
+        """Return what the jobs that watch for no change show by their first scorer: for pages to say, and to be accepted.
+
+        No run fails for it.
+
+        Args:
+            job: Only this one; None takes all.
+        """
+        asked = self._asked(reader, job)
+        for one in asked:
+            if one.job not in self._unwatched:
+                self._unwatched[one.job] = _by_first_scorer(reader, one)
+        return [watch for one in asked for watch in self._unwatched[one.job]]
+
+    def _asked(self, reader: Reader, job: str | None) -> list[WatchedJob]:
+        if self._jobs is None:
+            self._jobs = reader.all(WatchedJob)
+        return [one for one in self._jobs if job in (None, one.job)]
 
 
-def unwatched(reader: Reader, job: str | None = None, known: dict[str, list[Watch]] | None = None) -> list[Watch]:
-    """Return what the jobs that watch for no change show by their first scorer: for pages to say, and to be accepted.
+def _by_first_scorer(reader: Reader, one: WatchedJob) -> list[Watch]:
+    gates, least = _rules(one)
+    if one.scorer is None or gates.steady:
+        return []
+    asked = {"job": one.job, "scorers": [one.scorer], "until_at": None, "most": _MOST_UNWATCHED}
+    series = _JobScores(reader.arrow(OccasionScore.query, **asked), least)
+    accepted = standing_acceptances(reader, one.job)
+    scores = [own for own in series.each() if own.scorer is not None]
+    return [_watched(one.job, own, gates.false_alarm_rate, accepted) for own in scores]
 
-    No run fails for it.
 
-    Args:
-        job: Only this one; None takes all.
-        known: Of the jobs that were asked for before; what is found is put there.
-    """
-    known = {} if known is None else known
-    for one in reader.all(WatchedJob, job=job) if job not in known else []:
-        if one.job not in known:
-            gates = recorded_table(one.job_toml, "gates", GatesTable)
-            compare = recorded_table(one.job_toml, "compare", CompareTable)
-            known[one.job] = []
-            if one.scorer is not None and not gates.steady:
-                asked = {"job": one.job, "scorers": [one.scorer], "until_at": None, "most": _MOST_UNWATCHED}
-                series = _JobScores(reader.arrow(OccasionScore.query, **asked), compare.min_answered)
-                accepted, rate = standing_acceptances(reader, one.job), gates.false_alarm_rate
-                scores = [own for own in series.each() if own.scorer is not None]
-                known[one.job] = [_watched(one.job, own, rate, accepted) for own in scores]
-    return [watch for name, found in known.items() if job in (None, name) for watch in found]
+def _rules(one: WatchedJob) -> tuple[GatesTable, float]:
+    """Return the gates of a job, and the share of a model's answers that must be known for an occasion to count."""
+    least = recorded_table(one.job_toml, "compare", CompareTable).min_answered
+    return recorded_table(one.job_toml, "gates", GatesTable), least
 
 
 def standing_acceptances(reader: Reader, job: str) -> list[Acceptance]:

@@ -20,7 +20,7 @@ import workbench.display.commands as commands
 import workbench.display.text as people
 import workbench.settings.clock as clock
 from workbench.allowance.caps import CapUse, caps_used
-from workbench.evaluation.alarms import Watch, unwatched, watched
+from workbench.evaluation.alarms import JobWatches, Watch
 from workbench.evaluation.job_changes import JobChange, job_changes
 from workbench.evaluation.ongoing import Ongoing, ongoing
 from workbench.evaluation.ranking import Ranking, standing
@@ -104,10 +104,8 @@ class PageContext:
     caps: Callable[[], list[CapUse]]
     """How much of each cap is used; one more query for each."""
     as_of: AsOf
-    watches: dict[str, list[Watch]]
-    """What jobs that watch for changes show, as far as a page asked: several do."""
-    unwatched_jobs: dict[str, list[Watch]]
-    """The same of those that watch for none, by their first scorer."""
+    watches: JobWatches
+    """What jobs show over their occasions, as far as a page asked: several do."""
     rankings: dict[str, Ranking]
     """How the models of runs stand whose pages were asked for before."""
     over_all: frozenset[str]
@@ -145,11 +143,11 @@ class PageContext:
 
     def watched(self, job: str | None = None) -> list[Watch]:
         """Return what a job that watches for changes shows, or all of them; worked out once."""
-        return watched(self.reader, job, self.watches)
+        return self.watches.watched(self.reader, job)
 
     def unwatched(self, job: str | None = None) -> list[Watch]:
         """Return what a job that watches for no change shows all the same, or all of them; worked out once."""
-        return unwatched(self.reader, job, self.unwatched_jobs)
+        return self.watches.unwatched(self.reader, job)
 
     def ranking(self, run_id: str) -> Ranking:
         """Return how the models of a run stand; worked out once."""
@@ -173,7 +171,7 @@ class PageContext:
 def asked_of(
     ledger: Ledger,
     folder: Path,
-    watches: dict[str, list[Watch]] | None = None,
+    watches: JobWatches | None = None,
     over_all: Sequence["Page"] = (),
     *,
     single: SingleFile | None = None,
@@ -193,7 +191,6 @@ def asked_of(
     with reading(ledger) as reader:
         as_of = AsOf(clock.now(), ongoing(reader, ledger, claims))
         period, colours = reader.only(LedgerPeriod), colours_of(reader)
-        known = {} if watches is None else watches
         yield PageContext(
             reader,
             ledger.name if single is None else ledger.path.name,  # whoever is sent a file need not know where ours lie
@@ -204,8 +201,7 @@ def asked_of(
             ledger.allowance,
             partial(caps_used, reader, ledger),
             as_of,
-            known,
-            {},
+            watches or JobWatches(),
             {},
             frozenset(page.name for page in over_all),
             single,
