@@ -28,10 +28,10 @@ SEEN = """() => [...document.querySelectorAll("main :is(h1, p, li, th, td, dd, d
   return place.height > 0 && place.top >= 0 && place.bottom <= 600;
 }).map((one) => one.innerText).join("\\n")"""
 """The texts that stand wholly within the first 600 pixels."""
-CUT = """() => [...document.querySelectorAll(".score-line b")].filter(
+CUT = """() => [...document.querySelectorAll(".score-line b, #models td:nth-child(-n + 3) > *")].filter(
   (one) => one.getBoundingClientRect().right > innerWidth
 ).map((one) => one.innerText)"""
-"""Newest scores that stand partly outside the window: half of `0.500 to 1.000` is another score."""
+"""Newest scores, and how models stand, that are partly outside the window: half of `0.500 to 1.000` is another score."""
 
 
 def nights(bench: Workbench, *, drop: int | None) -> None:

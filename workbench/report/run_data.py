@@ -17,7 +17,7 @@ from workbench.evaluation.ranking import Ranking
 from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.sides import ModelResult
 from workbench.stats.intervals import Interval
-from workbench.wording.runs import behind_text, rank_text
+from workbench.wording.runs import behind_texts, rank_text
 
 
 class ModelRow(msgspec.Struct, frozen=True):
@@ -27,7 +27,8 @@ class ModelRow(msgspec.Struct, frozen=True):
     side: ModelResult | None
     """What it scored; None: it was never asked."""
     is_ranked: bool
-    behind: str
+    behind: tuple[str, str] | None
+    """The best: by how much, and the interval of that."""
     shown: str
     """What a test shows beside the best."""
     planned: int
@@ -73,7 +74,7 @@ def model_rows(figures: RunFigures) -> list[ModelRow]:
                 model=model,
                 side=sides.get(model),
                 is_ranked=model in ranked,
-                behind=behind_text(figures.standing, model),
+                behind=behind_texts(figures.standing, model),
                 shown=rank_text(figures.standing, model),
                 planned=planned[model],
                 unanswered=sum(failed.values()),

@@ -205,14 +205,13 @@ def _mostly(figures: RunFigures, row: RunItems) -> str:
     return max(kinds, key=lambda kind: kinds[kind]) if any(kinds.values()) else "not asked"
 
 
-def behind_text(found: Ranking, model: str) -> str:
-    """Return by how much a model is behind the best of its run; empty where that is not known."""
+def behind_texts(found: Ranking, model: str) -> tuple[str, str] | None:
+    """Return by how much a model is behind the best of its run, and the interval of that; None where it is not known."""
     one = found.differences.get(model)
     if one is None or one.found is None:
-        return ""
-    return (
-        f"{signed(one.found.difference, are_shares=found.are_shares)} {interval_text(one, are_shares=found.are_shares)}"
-    )
+        return None
+    are_shares = found.are_shares
+    return signed(one.found.difference, are_shares=are_shares), interval_text(one, are_shares=are_shares)
 
 
 def rank_text(found: Ranking, model: str) -> str:
