@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.compared_runs import record
+from tests.compared_runs import Values, record
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page, as_shown
 from tests.unit.ledger.ledger_rows import STARTED_AT, intent, started
@@ -170,6 +170,22 @@ def test_a_model_without_any_score_has_a_line_as_well(bench: Workbench) -> None:
     assert lines == [("1.000", "large"), ("0.000 to 1.000", "gone")]
     (run,) = bench.json("runs")
     assert (run["best"]["model"], run["worst"]["model"]) == ("large", "large")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "others", [{}, {"points": [float(sample % 7) for sample in range(40)]}], ids=["none", "no shares"]
+)
+def test_without_a_score_to_stand_beside_a_model_without_any_has_no_line(
+    bench: Workbench, others: dict[str, Values]
+) -> None:
+    """Scores beyond 0 to 1 are not drawn: then the one model of which nothing is known would be all that is shown."""
+    lost = {("gone", sample): Outcome.ROUTE_DOWN for sample in range(40)}
+    asked: dict[str, Values] = {"gone": [None] * 40}
+    record(bench, "r1", asked | others, outcomes=lost, scorers=["exact"], status="incomplete")
+    index, _ = pages(bench)
+    assert 'class="score-line"' not in index.text
+    assert "unscored" in index.text
 
 
 @pytest.mark.slow

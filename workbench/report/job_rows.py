@@ -157,7 +157,7 @@ def needs_action(run: RunLine) -> bool:
 def _lines(runs: Sequence[RunLine], scores: Sequence[ModelMean], colours: Colours) -> list[ScoreLine]:
     """Return the scores of each model over a job's newest runs, those that were asked first before the others.
 
-    A model without any score that is known comes last, and its drawing is empty.
+    A model without any score that is known comes after those that have some, and its drawing is empty; alone it has none.
     """
     places = {run.run_id: number for number, run in enumerate(runs)}
     is_whole = {run.run_id: run.status in SETTLED for run in runs}
@@ -177,7 +177,7 @@ def _lines(runs: Sequence[RunLine], scores: Sequence[ModelMean], colours: Colour
             last += " before"
         drawing = _drawing(points, colours.of(model), f"scores of {model}")
         (found if known else without).append(ScoreLine(model, drawing, last))
-    return found + without
+    return found + without if found else []
 
 
 def _across(place: int, runs: int) -> float:
