@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tests.conftest import Workbench, job, one_route, sums
 from tests.pages import Page
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
+from workbench.report.ledger_pages import write_pages
 from workbench.scoring.judge import PENDING
 
 MODELS = (
@@ -120,6 +122,31 @@ def test_the_pages_of_every_run(desk: Workbench, run: dict[str, Any]) -> None:
 
 
 @pytest.mark.file_ledger
+@pytest.mark.slow
+@pytest.mark.file_ledger
+def test_a_run_that_ends_meanwhile_is_ingested_before_every_page_is_written(tmp_path: Path) -> None:
+    """One reading followed another so closely that whoever wanted to write waited until the last page."""
+    bench, written, found = Workbench(tmp_path, None), list[str](), list[int]()
+    runs = [f"r{number}" for number in range(1, 19)]
+    for run_id in runs:
+        record(bench, run_id, {"m": [1.0] * 3})
+
+    def write() -> None:
+        with bench.ledger.locked(exclusive=True, patience_s=60):
+            found.append(len(written))
+
+    writer = threading.Thread(target=write)
+
+    def each(run_id: str) -> None:
+        written.append(run_id)
+        if len(written) == 1:
+            writer.start()
+
+    write_pages(bench.ledger, runs, tmp_path / "reports", each=each)
+    writer.join()
+    assert found[0] < len(runs)
+
+
 def test_a_report_before_any_run_is_refused_with_the_next_step(bench: Workbench) -> None:
     assert "workbench" in bench("report", code=2).stderr
 

@@ -1,5 +1,6 @@
 """The pages over a whole ledger, and a run's, written together so that no link between them is dead."""
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,7 +9,7 @@ from workbench.evaluation.alarms import JobWatches
 from workbench.evaluation.run_figures import RunFigures
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import RunId
-from workbench.ledger.store import Ledger
+from workbench.ledger.store import POLL_S, Ledger
 from workbench.report.allowance_page import allowance_page
 from workbench.report.build import Page, SingleFile, asked_of, ledger_page
 from workbench.report.index_page import index_page
@@ -24,7 +25,7 @@ PAGES = (
     ROUTES,
 )
 _RUNS_A_READING = 8
-"""What they share is asked once; a run that has ended waits so long to be ingested."""
+"""What they share is asked once; a run that has ended waits for as many to be ingested."""
 _READINGS_AT_ONCE = 2
 """Of 199 runs on two cores: 39 s, not 57; two thirds of the time are DuckDB's, which works beside Python."""
 
@@ -63,8 +64,11 @@ def write_pages(
                 written[run_id], jobs[job] = write(), None  # at once: the texts of several need not fit into memory
                 each(run_id)
 
+    starts = range(1, len(run_ids), _RUNS_A_READING)
     with ThreadPoolExecutor(_READINGS_AT_ONCE) as pool:
-        list(pool.map(write_from, range(1, len(run_ids), _RUNS_A_READING)))  # the first error ends it
+        for place in range(0, len(starts), _READINGS_AT_ONCE):
+            list(pool.map(write_from, starts[place : place + _READINGS_AT_ONCE]))  # the first error ends it
+            time.sleep(4 * POLL_S)  # else a run that has ended never finds the ledger without a reader
     with asked_of(ledger, folder, watches, over_all) as asked:
         first = [run_page(asked, run_id, PAGES, figures) for run_id in run_ids[:1]]
         jobs |= {job: None for job, _ in first}
