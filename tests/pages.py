@@ -13,7 +13,7 @@ from markupsafe import escape
 from tests.asked_rows import rows_of
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
-from workbench.report.bundle import BUNDLE
+from workbench.report.bundle import BUNDLE, page_script
 
 
 def as_shown(ledger: Ledger) -> str:
@@ -34,18 +34,29 @@ class Page(HTMLParser):
         self.loads: list[str] = []
         self._table: dict[str, Any] = {}
         self._row: dict[str, Any] = {}
+        self._columns: list[str] = []
+        self._cell = -1
         self.feed(self.text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if tag == "table" and "data-query" in given:
-            self._table = {"query": given["data-query"], "parameters": json.loads(given["data-parameters"])}
+            self._table, self._columns = (
+                {"query": given["data-query"], "parameters": json.loads(given["data-parameters"])},
+                [],
+            )
+        if tag == "th":
+            self._columns.append(given.get("data-column", ""))
         if tag == "tr" and "data-row" in given:
-            self._row = {"row": json.loads(given["data-row"])}
+            self._row, self._cell = {"row": json.loads(given["data-row"])}, -1
+        self._cell += tag == "td"
         if tag == "data":
-            source = json.loads(given["data-source"]) if "data-source" in given else self._table | self._row
-            self.figures.append(source | {"column": given["data-column"], "value": given["value"]})
-        if tag in _LOADING or given.get("src", BUNDLE) != BUNDLE:
+            if "data-source" in given:
+                source = json.loads(given["data-source"]) | {"column": given["data-column"]}
+            else:
+                source = self._table | self._row | {"column": self._columns[self._cell]}
+            self.figures.append(source | {"value": given["value"]})
+        if tag in _LOADING or given.get("src", BUNDLE) not in (BUNDLE, page_script().name):
             self.loads.append(tag)
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Error, Page, expect, sync_playwright
 
-from workbench.report.bundle import BUNDLE
+from workbench.report.bundle import BUNDLE, page_script
 
 expect.set_options(timeout=20_000)  # ms; a machine that is busy otherwise needs more than the usual five seconds
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -44,7 +44,7 @@ class Reader:
     def open(self, path: str | Path, fragment: str = "") -> Page:
         page = self._context.new_page()
         own = Path(path).absolute()
-        there = {own.as_uri(), own.with_name(BUNDLE).as_uri()}
+        there = {own.with_name(name).as_uri() for name in (own.name, BUNDLE, page_script().name)}
         page.on("console", lambda message: self.faults.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         page.on("dialog", self._dialog)

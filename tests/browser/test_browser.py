@@ -27,7 +27,7 @@ from workbench.local_platform.config import PlatformConfig, RouteFault
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.shared import Surroundings
 from workbench.planning.answer_key import write_answers
-from workbench.report.bundle import BUNDLE
+from workbench.report.bundle import BUNDLE, page_script
 from workbench.report.ledger_pages import single_page, write_pages
 
 pytestmark = pytest.mark.browser
@@ -136,11 +136,17 @@ def _tables_stand_for_charts(page: Page) -> None:
         assert figure.locator("table:visible, .not-drawn:has-text('tables')").count() == 1
 
 
-def test_a_page_without_the_charts_program_beside_it_has_its_tables(
-    reader: Reader, pages: dict[str, Path], tmp_path: Path
+@pytest.mark.parametrize("beside", [(), (page_script().name,)], ids=["alone", "without the charts' program"])
+def test_a_page_without_its_scripts_beside_it_has_its_tables_and_first_samples(
+    reader: Reader, pages: dict[str, Path], tmp_path: Path, beside: tuple[str, ...]
 ) -> None:
-    _tables_stand_for_charts(reader.open(shutil.copy(pages["run"], tmp_path)))
-    assert [fault for fault in reader.faults if BUNDLE not in fault and "ERR_FILE_NOT_FOUND" not in fault] == []
+    for name in beside:
+        shutil.copy(pages["run"].with_name(name), tmp_path)
+    page = reader.open(shutil.copy(pages["run"], tmp_path))
+    _tables_stand_for_charts(page)
+    assert page.locator("#first-samples").is_visible() == (not beside)
+    missing = {BUNDLE, page_script().name} - {*beside}
+    assert [one for one in reader.faults if not any(name in one for name in {*missing, "ERR_FILE_NOT_FOUND"})] == []
 
 
 def test_every_chart_opens_with_altair(pages: dict[str, Path]) -> None:
@@ -273,13 +279,15 @@ def test_tables_sort_and_remember(reader: Reader, pages: dict[str, Path]) -> Non
     page = reader.open(pages["index"])
     table = page.locator("#runs")
     table.get_by_role("button", name="answered").click()
+    place = table.locator('th[data-column="answered"]').evaluate("(head) => head.cellIndex + 1")
+    cells = f"#runs td:nth-child({place}) data"
     values = "all => all.map((one) => Number(one.value))"
-    first = page.locator('#runs data[data-column="answered"]').evaluate_all(values)
+    first = page.locator(cells).evaluate_all(values)
     assert first == sorted(first, reverse=True)
     assert first[0] > first[-1], "there is something to sort"
     table.get_by_role("button", name="answered").click()
     page.reload()
-    assert page.locator('#runs data[data-column="answered"]').evaluate_all(values) == first[::-1]
+    assert page.locator(cells).evaluate_all(values) == first[::-1]
     assert not reader.faults
 
 

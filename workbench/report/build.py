@@ -1,4 +1,4 @@
-"""Pages as files: templates filled, the script put in, the charts' program beside them, whole or not at all."""
+"""Pages as files: templates filled, their scripts beside them, whole or not at all."""
 
 import base64
 import gzip
@@ -31,7 +31,7 @@ from workbench.ledger.score_rows import RunScorer
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.report import tables
-from workbench.report.bundle import BUNDLE, put_whole, vega_bundle
+from workbench.report.bundle import page_script, put_whole, vega_bundle
 from workbench.report.drawing import Colours
 from workbench.running.machines import machines_of
 from workbench.scratch import make_private
@@ -43,8 +43,6 @@ from workbench.wording.routes import late_text
 T = TypeVar("T", bound=QueryRow)
 _TEMPLATES = resources.files(__package__).joinpath("templates")
 _SHOWN_CHARS = 2_000
-_SCRIPTS = ("page.js", "tables.js", "charts.js")
-_SCRIPTS_OF = {"run": ("exchange.js", "samples.js"), "compare": ("compare.js",)}
 
 
 class AsOf(NamedTuple):
@@ -115,7 +113,7 @@ class PageContext:
 
     @property
     def is_single(self) -> bool:
-        """Whether a page is one file to send: with the charts' program and all texts inside, and without links to others."""
+        """Whether a page is one file to send: with its scripts and all texts inside, and without links to others."""
         return self.single is not None
 
     @property
@@ -248,7 +246,7 @@ def colours_of(reader: Reader) -> Colours:
 
 
 def write_html(asked: PageContext, name: str, frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> Path:
-    """Render a page from the template of its kind, and put it into its folder; the charts' program too, where it is missing.
+    """Render a page from the template of its kind, and put it into its folder; its scripts too, where they are missing.
 
     Args:
         name: Of the file.
@@ -259,18 +257,16 @@ def write_html(asked: PageContext, name: str, frame: PageHead, pages: Sequence[P
     Returns:
         Its absolute path.
     """
-    program = vega_bundle() if content["charts"] else ""
-    if program and not asked.is_single:
-        beside = asked.folder / BUNDLE
-        if not beside.is_file() or beside.read_bytes() != program.encode():
-            write_page(asked.folder, BUNDLE, program)
+    scripts = [vega_bundle(), page_script()] if content["charts"] else [page_script()]
+    for script in [] if asked.is_single else scripts:
+        beside = asked.folder / script.name
+        if not beside.is_file() or beside.read_bytes() != script.text.encode():
+            write_page(asked.folder, script.name, script.text)
     template = _environment().get_template(f"{frame.page}.html")
     text = template.render(
         frame=frame,
         css=Markup(resources.files("workbench.display").joinpath("page.css").read_text("utf-8")),
-        scripts=[Markup(_source(script)) for script in _SCRIPTS + _SCRIPTS_OF.get(frame.page, ())],
-        bundle=BUNDLE,
-        bundle_inside=Markup(program) if asked.is_single else "",
+        scripts=scripts,
         nonce=secrets.token_urlsafe(16),  # no text in the page can know it: only our own scripts run
         pages=asked.linked(pages),
         single=asked.single,

@@ -70,26 +70,6 @@ def _clipped(text: str, number: int) -> str:
 
 MODEL_COLOURS = 12
 _AXIS_PX = 40
-_LABEL_PX = 0  # no limit: labels are cut before
-_SYMBOLS = 0  # no limit: a legend of more than 30 models would lose the others
-_CONFIG: Spec = {
-    "background": "transparent",
-    "font": "system-ui, sans-serif",
-    "view": {"stroke": None},
-    "axis": {
-        "labelColor": "var(--soft)", "titleColor": "var(--soft)", "gridColor": "var(--line)", "domainColor": "var(--line)",
-        "tickColor": "var(--line)", "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", 
-        "labelLimit": _LABEL_PX,
-    },
-    "axisQuantitative": {"tickCount": 6},
-    "axisY": {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleY": -8, "titleX": 0},
-    "legend": {
-        "labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12, "titleFontSize": 12, "orient": "top",
-        "titleFontWeight": "normal", "labelLimit": _LABEL_PX, "symbolLimit": _SYMBOLS, "columns": 3, "columnPadding": 40,
-        "symbolType": "square", "offset": 22,
-    },
-    "header": {"labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12},
-}  # fmt: skip
 
 
 class Chart(msgspec.Struct, frozen=True):
@@ -138,4 +118,4 @@ def drawn(name: str, title: str, chart: Spec, table: Table | None, note: str = "
         note: What a reader must know to read it.
     """
     schema = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE}.json"
-    return Chart(name, title, {"$schema": schema, **Drawable()(chart), "config": _CONFIG}, table, note)
+    return Chart(name, title, {"$schema": schema, **Drawable()(chart)}, table, note)

@@ -16,7 +16,7 @@ from workbench.report.build import packed_json, write_page
 from workbench.scoring.judge import PENDING
 
 MOST_SAMPLES = 20_000
-FIRST_SAMPLES = 30
+FIRST_SAMPLES = 20
 EMBEDDED_MOST_BYTES = 3_000_000
 """Above this the texts go into files next to the page."""
 _PART_CHARS = 400_000

@@ -53,19 +53,19 @@ class Table(msgspec.Struct, frozen=True):
         return next((place for place, one in enumerate(self.columns) if one.name == self.chosen_by), -1)
 
     @property
-    def parameters(self) -> str:
+    def parameters(self) -> Markup:
         """The query's parameters as JSON."""
-        return msgspec.json.encode(self.result.parameters, enc_hook=str).decode()
+        return _json_attribute(self.result.parameters)
 
-    def key(self, row: Any) -> str:
+    def key(self, row: Any) -> Markup:
         """Return the columns that identify a row, as JSON."""
-        return msgspec.json.encode({key: value_of(row, key) for key in self.keys}, enc_hook=str).decode()
+        return _json_attribute({key: value_of(row, key) for key in self.keys})
 
     def cell(self, row: Any, column: Column) -> Markup:
         """Return one cell's content."""
         value = value_of(row, column.name)
         if column.is_figure:
-            return _number(value, column.name, column.shown(value))
+            return _number(value, column.shown(value))
         if column.kind in _OF_VALUE:
             return _OF_VALUE[column.kind](value)
         if column.kind in _OF_ROW:
@@ -100,7 +100,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 def figure(result: Result[Any], row: Any, name: str, kind: str, *keys: str) -> Markup:
-    """Return a figure with the exact value on hover.
+    """Return a figure with its exact value, which the page's script shows on hover.
 
     Args:
         result: The query's answer.
@@ -111,18 +111,20 @@ def figure(result: Result[Any], row: Any, name: str, kind: str, *keys: str) -> M
     """
     source = {"query": result.query, "parameters": result.parameters, "row": {key: value_of(row, key) for key in keys}}
     value = value_of(row, name)
-    return _number(
-        value, name, column(name, kind=kind).shown(value), msgspec.json.encode(source, enc_hook=str).decode()
-    )
+    place = f' data-column="{escape(name)}" data-source={_json_attribute(source)}'
+    return _number(value, column(name, kind=kind).shown(value), place)
 
 
-def _number(value: Any, column: str, shown: str, source: str | None = None) -> Markup:
+def _number(value: Any, shown: str, place: str = "") -> Markup:
     exact = "" if value is None else str(value)
-    attributes = f' data-source="{escape(source)}"' if source else ""
-    if exact != shown:
-        attributes += f' title="{escape(exact or people.NOT_KNOWN)}"'
     # thousands of them are most of a page's time: `Markup.format` takes twice as long
-    return Markup(f'<data value="{escape(exact)}" data-column="{escape(column)}"{attributes}>{escape(shown)}</data>')
+    return Markup(f'<data value="{escape(exact)}"{place}>{escape(shown)}</data>')
+
+
+def _json_attribute(value: Any) -> Markup:
+    """Return a value as JSON for an attribute, in single quotes: in double ones it is half as long again."""
+    text = msgspec.json.encode(value, enc_hook=str).decode()
+    return Markup("'" + text.replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;") + "'")
 
 
 def heading(of: str | Column, text: str = "", kind: str = "") -> Markup:
@@ -131,7 +133,7 @@ def heading(of: str | Column, text: str = "", kind: str = "") -> Markup:
     attributes = Markup(' class="n"') if shown.is_figure else Markup("")
     attributes += Markup("") if shown.is_sortable else Markup(" data-unsorted")
     attributes += Markup(' title="{}"').format(shown.help) if shown.help else Markup("")
-    return Markup('<th scope="col"{}>{}</th>').format(attributes, shown.heading)
+    return Markup('<th scope="col" data-column="{}"{}>{}</th>').format(shown.name, attributes, shown.heading)
 
 
 def moment(at: datetime | date | None) -> Markup:

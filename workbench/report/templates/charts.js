@@ -3,6 +3,24 @@
 // A chart's table stands in its place until it can be drawn.
 (() => {
   const NARROW = 560, WIDEST = 880, BESIDE = 110, CLOSED = 440;
+  const UNLIMITED = 0;  // labels are cut before, and a legend of more than 30 models would lose the others
+  const QUIET = { labelColor: "var(--ink)", titleColor: "var(--soft)", labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal" };
+  const CONFIG = {
+    background: "transparent",
+    font: "system-ui, sans-serif",
+    view: { stroke: null },
+    axis: {
+      ...QUIET, labelColor: "var(--soft)", gridColor: "var(--line)", domainColor: "var(--line)", tickColor: "var(--line)",
+      labelLimit: UNLIMITED,
+    },
+    axisQuantitative: { tickCount: 6 },
+    axisY: { titleAngle: 0, titleAlign: "left", titleAnchor: "end", titleY: -8, titleX: 0 },
+    legend: {
+      ...QUIET, orient: "top", labelLimit: UNLIMITED, symbolLimit: UNLIMITED, columns: 3, columnPadding: 40,
+      symbolType: "square", offset: 22,
+    },
+    header: { labelColor: "var(--ink)", titleColor: "var(--soft)", labelFontSize: 12 },
+  };
   const figures = [...document.querySelectorAll("figure:has(> .drawing)")];
   const drawing = (figure) => figure.querySelector(".drawing");
 
@@ -15,7 +33,7 @@
 
   // The specification, fitted to the available width.
   function fitted(spec, room) {
-    const next = structuredClone(spec), narrow = room < NARROW;
+    const next = { ...structuredClone(spec), config: structuredClone(CONFIG) }, narrow = room < NARROW;
     room = Math.min(room, WIDEST);
     if (next.vconcat) for (const part of next.vconcat) part.width = Math.max(160, room - BESIDE);
     else if (next.columns) next.columns = Math.max(1, Math.min(next.columns, Math.floor((room - BESIDE / 2) / (next.spec.width + 20))));

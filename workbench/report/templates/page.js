@@ -48,6 +48,10 @@ const workbench = (() => {
 
   const count = (number) => (number == null ? "not available" : number.toLocaleString("en").replaceAll(",", "\u202f"));
 
+  for (const figure of document.querySelectorAll("data")) {
+    if (figure.value !== figure.textContent) figure.title = figure.value || "not available";
+  }
+
   const zone = document.body.dataset.zone;
   const clock = byClock(zone);
   for (const time of clock ? document.querySelectorAll("time[data-zoned]") : []) {

@@ -33,7 +33,7 @@ spans AS (
         ) AS level_before
     FROM (SELECT unnest(range($spans::BIGINT)) AS span) AS every LEFT JOIN within ON within.span = every.span
 )
-SELECT (spans.span + 0.5) * course.length_s / $spans AS seconds,
+SELECT round((spans.span + 0.5) * course.length_s / $spans, 6) AS seconds,
     greatest(coalesce(spans.most, 0), coalesce(spans.level_before, 0))::BIGINT AS most_in_flight
 FROM spans, course
 ORDER BY spans.span;

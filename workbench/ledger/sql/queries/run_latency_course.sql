@@ -10,7 +10,7 @@ placed AS (
     SELECT calls.*, length_s, least(floor(epoch(sent_at - first_at) / length_s * $spans), $spans - 1) AS span
     FROM calls, course
 )
-SELECT model, any_value((span + 0.5) * length_s / $spans) AS seconds, count(*) AS answers,
+SELECT model, any_value(round((span + 0.5) * length_s / $spans, 6)) AS seconds, count(*) AS answers,
     quantile_cont(latency_ms, 0.5) AS p50_ms, quantile_cont(latency_ms, 0.9) AS p90_ms
 FROM placed
 GROUP BY model, span ORDER BY model, span;
