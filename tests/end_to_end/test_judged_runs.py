@@ -137,6 +137,39 @@ def test_the_thresholds_of_the_settings_count_the_judge(bench: Workbench, platfo
     said = bench("run", "job.toml", "--no-report", code=3).stderr
     assert "6 requests to send, and up to 18 calls of judges, more than [confirm] requests = 10" in said
     assert calls(platform) == before
+    assert bench("run", "job.toml", "--no-report", "--yes").returncode == 0
+    assert "then judge: nothing to ask, as what is reused is judged" in bench("plan", "job.toml").stdout
+    assert bench("run", "job.toml", "--no-report").returncode == 0, "there is nothing to ask about"
+    bench.write(
+        "job.toml", (bench.folder / "job.toml").read_text().replace("votes = 3", 'rubric = "Is it short?"\nvotes = 2')
+    )
+    before, said = calls(platform), bench("run", "job.toml", "--no-report", code=3).stderr
+    assert "0 requests to send, and up to 12 calls of judges, more than [confirm] requests = 10" in said
+    assert "0 requests, and up to 12 calls of judges not sent: --yes sends them" in said
+    assert calls(platform) == before, "judgements alone are asked about too"
+
+
+@pytest.mark.slow
+def test_equal_answers_to_a_sample_are_one_question_however_many_are_left(
+    bench: Workbench, platform: ThreadedServer
+) -> None:
+    """Numbered among those that are left, the second of them was asked anew once some were judged."""
+    with_judge(bench, more="most_calls = 2\n")
+    text = (bench.folder / "job.toml").read_text()
+    bench.write("job.toml", text.replace("passes = 1", "passes = 1\nepochs = 3"))
+    before = calls(platform)
+    bench("run", "job.toml", "--no-report", code=None)
+    assert calls(platform) - before == 3 * SAMPLES + 2
+    for _ in range(SAMPLES):
+        bench("score", "last", "--yes", code=None)
+    assert {row["pending"] for row in bench.json("show")["scores"]} == {0}
+    answers = [(row["sample_id"], row["answer"]) for row in bench.lines("show", "last", "--calls")]
+    asked = calls(platform) - before
+    assert asked - 3 * SAMPLES == len(set(answers)) < len(answers)
+    bench.write("job.toml", (bench.folder / "job.toml").read_text().replace("most_calls = 2", "most_calls = 99"))
+    done = bench("run", "job.toml", "--no-report")
+    assert calls(platform) - before == asked, "what it has judged is not asked again"
+    assert "other settings" not in done.stderr + bench("score", "last").stderr, "a limit changes no verdict"
 
 
 def test_a_run_that_used_its_deadline_up_asks_no_judge(tmp_path: Path) -> None:

@@ -160,13 +160,34 @@ def test_a_judge_that_a_fallback_answered_for_adds_no_runs_and_can_be_asked_agai
     rescued.write("job.toml", job("good") + '[[scorers]]\nname = "judge"\nmodel = "rescued"\n[judge]\nwhen = "later"\n')
     run_id = rescued.json("run", "job.toml", "--no-report")["run_id"]
     said = rescued("score", run_id, "--yes", code=3).stderr
-    assert "3 answers could not be judged yet; --again fallback, refused, empty or unreadable asks once more" in said
+    assert "judge gave no verdict on 3 answers: another model answered for the judge; `workbench score" in said
     assert len(rescued.json("runs")) == 2
     for _ in range(2):
         assert "nothing was sent" in rescued("score", run_id, "--yes", code=3).stderr
     assert len(rescued.json("runs")) == 2, "a run that asks nothing says nothing"
     rescued("score", run_id, "--yes", "--again", "fallback", code=3)
     assert rescued.json("runs")[0]["calls"] == 3
+
+
+@pytest.mark.slow
+def test_a_night_whose_judge_was_asked_in_vain_is_no_success_and_names_what_asks_again(rescued: Workbench) -> None:
+    rescued.write("sums.jsonl", sums(3))
+    judge = '[[scorers]]\nname = "judge"\nmodel = "rescued"\n[gates]\nmin_mean = { judge = 0.5 }\n'
+    rescued.write("job.toml", job("good") + judge)
+    done = rescued("run", "job.toml", code=3)
+    run_id = rescued.json("show")["run_id"]
+    again = f"score {run_id} --yes --again fallback"
+    told = f"judge gave no verdict on 3 answers: another model answered for the judge; `workbench {again} --ledger"
+    assert told in done.stderr
+    assert f"3 answers without a judgement: `workbench {again}" in rescued("show", run_id).stderr
+    (row,) = [row for row in rescued.json("show", run_id)["scores"] if row["scorer"] == "judge"]
+    assert (row["pending"], row["mean"]) == (3, None)
+    assert row["pending_reason"].endswith("`workbench score RUN --yes --again fallback` asks once more")
+    for page in ("index.html", f"{run_id}.html"):
+        assert again in Page(next(rescued.folder.glob(f"reports/**/{page}"))).text
+    assert "another model answered for the judge" in rescued("export", run_id, "--format", "csv").stdout
+    rescued("score", run_id, "--yes", "--again", "fallback", code=3)
+    assert rescued.json("runs")[0]["calls"] == 3, "the command that is named asks"
 
 
 @pytest.mark.slow

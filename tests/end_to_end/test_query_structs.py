@@ -26,6 +26,7 @@ from workbench.scoring.scorers import FAILED
 
 KINDS = [kind for kind in every_kind(QueryRow) if hasattr(kind, "query")]
 SILENT = {
+    "judged_answers",
     "accepted_answers",
     "earlier_latencies",
     "tools_forced",
@@ -94,7 +95,7 @@ def parameters_of(kind: type[QueryRow], reader: Reader) -> dict[str, Any]:
         "first_call_no": 1, "generation": None, "in_part": True, "in_parts": False, "job": "nightly", "keys": keys,
         "models": list(MODELS), "most": 100, "most_chars": 100, "on_fallback": None,
         "request_keys": [row["request_key"] for row in rows_of(reader, "answers", run_id=newest)], "run_id": newest,
-        "run_ids": [newest, *others], "sample_keys": keys, "scorer": "numeric", "scorers": ["numeric"], "since": long_ago, "tries": 3,
+        "run_ids": [newest, *others], "sample_keys": keys, "scorer": "numeric", "scorer_config": '{"name":"numeric"}', "scorers": ["numeric"], "since": long_ago, "tries": 3,
         "until_at": None, "zone": "UTC", "span": "minute", "newest": 50, "most_runs": 3, "first_day": long_ago.date(), "margin_s": 15.0, "least_failures": 5,
         "times": 3.0, "unknown_reason": UNKNOWN_REASON, "by": "day", "until": None, "others": "others", "spans": 5, "call_nos": [1, 2], "last_call_no": 9,
     }  # fmt: skip

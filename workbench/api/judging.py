@@ -5,6 +5,7 @@ import json
 import time
 import tomllib
 from collections import Counter
+from collections.abc import Sequence
 from signal import Signals
 from typing import Any, NamedTuple
 
@@ -24,16 +25,17 @@ from workbench.ledger.entries import newer_than, score_entry
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.job_rows import RunOfJob
 from workbench.ledger.journal import JournalWriter
-from workbench.ledger.queries import reading
-from workbench.ledger.rows import CurrentScore, Provenance
+from workbench.ledger.queries import Reader, reading
+from workbench.ledger.rows import CurrentScore, Provenance, ScorableAnswer
 from workbench.ledger.store import Ledger
 from workbench.outcomes import EFFECTS, Outcome
-from workbench.planning.again import Kind
+from workbench.planning.again import Kind, kind_of
 from workbench.planning.run_plan import RunPlan
 from workbench.records import Score
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, ignore, note_signals
-from workbench.scoring.judge import PENDING, Judge
+from workbench.scoring.judge import VARIABLES, Judge, asks_again, in_vain, is_pending
+from workbench.wording.runs import in_vain_text
 
 _MOST_NAME_CHARS = 100
 _OF_THE_PLATFORM = ("gateway_limit_s", "ghost_s")
@@ -54,8 +56,8 @@ class JudgeCalls(msgspec.Struct, frozen=True):
     run_id: str
     scorer: Judge
     job: Job
-    answers: int
-    """Those that it has not judged."""
+    keys: dict[str, tuple[str, ...]]
+    """Of the answers that it has not judged, by the first of those that make the same question: it is asked once."""
     to_send: int
     most_tokens: int
     """Of what is to be sent: the bytes of the prompts, and `max_tokens` each."""
@@ -65,6 +67,11 @@ class JudgeCalls(msgspec.Struct, frozen=True):
     """Which of the judge's earlier answers are asked once more."""
     asked_in: str | None = None
     """The run that has asked it all of this already; then another one would add nothing."""
+
+    @property
+    def answers(self) -> int:
+        """How many answers it has not judged."""
+        return sum(map(len, self.keys.values()))
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -76,10 +83,10 @@ class Judged(msgspec.Struct, frozen=True):
     """How that run ended; None where it was an earlier one."""
     written: int
     """Scores that are new or changed."""
-    pending: int
-    """Answers that it has not judged."""
     left: int
-    """Of them, those of which its answers are not all there: the others it refused, say, and a rerun asks nothing more."""
+    """Answers that it is still to be asked about."""
+    in_vain: dict[Kind | None, int]
+    """Answers that it was asked about and gave no verdict on, by what `--again` calls its own answer."""
     ingested: Ingested
 
 
@@ -107,7 +114,6 @@ class _JudgesOfRun:
     def __init__(self, where: Target, job: Job, options: RunOptions, before: list[tuple[Signals, Any]]) -> None:
         self._where, self._job, self._options, self._before = where, job, options, before
         self._requests, self._tokens, self._is_known, self._began = 0, 0, True, time.monotonic()
-        self._unjudged = 0
 
     async def asked(self, ledger: Ledger, end: RunEnd) -> RunEnd:
         """Return the end of a run with what its judges add: notes, what is still to be judged, and the exit code for that."""
@@ -122,8 +128,9 @@ class _JudgesOfRun:
         with reading(ledger, frugal=True) as reader:
             names = {scorer.named for scorer in judges}
             scores = reader.all(CurrentScore, run_id=end.summary.run_id)
-        pending = sum(score.reason == PENDING and score.scorer in names for score in scores) - self._unjudged
-        if pending <= 0:
+        open_ones = [score for score in scores if is_pending(score.reason) and score.scorer in names]
+        pending = sum(asks_again(score.reason) is None for score in open_ones)
+        if not pending:
             return end
         asks = commands.on_ledger(ledger.name, "score", end.summary.run_id, "--yes")
         note = f"{plural(pending, 'judgement')} {TO_JUDGE}: `{asks}`"
@@ -144,13 +151,9 @@ class _JudgesOfRun:
             return _noted(end, f"{scorer.named} has not judged everything: {error}", ExitCode.INCOMPLETE)
         finally:
             ignore()
-        if unjudged := done.pending - done.left:
-            self._unjudged += unjudged
-            asks = commands.on_ledger(ledger.name, "score", end.summary.run_id, "--yes", "--again", "refused")
-            end = _noted(
-                end,
-                f"{scorer.named} gave no verdict on {plural(unjudged, 'answer')}; `{asks}`, or empty, asks once more",
-            )
+        for kind, answers in done.in_vain.items():
+            text = in_vain_text(scorer.named, kind, answers, end.summary.run_id, ["--ledger", ledger.name])
+            end = _noted(end, text, ExitCode.INCOMPLETE)
         if found.judges_itself:
             end = _noted(end, f"{scorer.model} judges its own answers among others")
         if done.end is None:
@@ -215,11 +218,11 @@ async def judging(
     """
     with reading(ledger, frugal=True) as reader:
         run = reader.only(Provenance, run_id=run_id)
-        name = (scorer.named, _settings(scorer))
+        name = (scorer.named, scorer.settings)
         known = {
             old.request_key
             for old in reader.all(CurrentScore, run_id=run_id)
-            if (old.scorer, old.scorer_config) == name and old.reason != PENDING
+            if (old.scorer, old.scorer_config) == name and not is_pending(old.reason)
         }
         found = [
             answer
@@ -230,14 +233,14 @@ async def judging(
         ]
     if not found:
         return None
-    rows = [_row(scorer, answer.request_key, answer.sample, answer.answer) for answer in found]
+    rows, keys = _questions(scorer, found)
     job = _job(run, scorer, rows, left)
     planned = await plan_job(where, job, RunOptions(again=again))
     size = sum(len(json.dumps(row, ensure_ascii=False).encode()) + len(scorer.template) for row in rows)
     tokens = planned.to_send * (size // len(rows) + scorer.max_tokens)
     itself = any(answer.requested_model == scorer.model for answer in found)
     asked_in = None if planned.to_send else _asked_in(ledger, job, planned)
-    return JudgeCalls(run_id, scorer, job, len(rows), planned.to_send, tokens, itself, again, asked_in)
+    return JudgeCalls(run_id, scorer, job, keys, planned.to_send, tokens, itself, again, asked_in)
 
 
 def _asked_in(ledger: Ledger, job: Job, planned: RunPlan) -> str | None:
@@ -273,35 +276,73 @@ async def judge(where: Target, ledger: Ledger, asked: JudgeCalls, options: RunOp
         end = await run_job(where, asked.job, own)
         judged_in = end.summary.run_id
     with reading(ledger, frugal=True) as reader:
-        votes: dict[str, list[str]] = {}
-        without = Counter[str]()
-        for vote in reader.each(RecordedAnswer, run_id=judged_in):
-            refused = vote.outcome is not None and EFFECTS[Outcome(vote.outcome)].ends in ("refused", "filtered")
-            if vote.counts and vote.accepted and vote.answer and not refused:
-                votes.setdefault(vote.sample_id, []).append(vote.answer)
-            elif vote.accepted:
-                without[vote.sample_id] += 1
+        votes = _votes(reader, judged_in)
         scores = reader.all(CurrentScore, run_id=asked.run_id)
     before = {(old.request_key, old.scorer): Score(old.value, old.reason, old.extracted) for old in scores}
-    name = (asked.scorer.named, _settings(asked.scorer))
-    now, written, done, heard = newer_than(old.recorded_at for old in scores), 0, 0, 0
+    name = (asked.scorer.named, asked.scorer.settings)
+    now, written, left, without = newer_than(old.recorded_at for old in scores), 0, 0, Counter[Kind | None]()
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
-        for key in dict.fromkeys([*votes, *without]):
-            verdicts = votes.get(key, [])
-            heard += len(verdicts) + without[key] >= asked.scorer.votes
-            if len(verdicts) < asked.scorer.votes:
+        for first, keys in asked.keys.items():
+            said = votes.get(first, _Votes([], []))
+            if len(said.verdicts) + len(said.without) < asked.scorer.votes:
+                left += len(keys)
                 continue
-            verdict = asked.scorer.score_of(verdicts)
-            done += 1
-            if before.get((key, name[0])) != verdict:
-                journal.append(score_entry(asked.run_id, key, name, now, verdict))
-                written += 1
+            if len(said.verdicts) < asked.scorer.votes:
+                without[said.without[0]] += len(keys)
+                verdict = Score(None, in_vain(said.without[0]))
+            else:
+                verdict = asked.scorer.score_of(said.verdicts)
+            for key in keys:
+                if before.get((key, name[0])) != verdict:
+                    journal.append(score_entry(asked.run_id, key, name, now, verdict))
+                    written += 1
     ingested = ingest(ledger, whole=journal.whole)
-    return Judged(judged_in, end, written, asked.answers - done, asked.answers - heard, ingested)
+    return Judged(judged_in, end, written, left, dict(without), ingested)
 
 
-def _settings(scorer: Judge) -> str:
-    return msgspec.json.encode(scorer).decode()
+class _Votes(NamedTuple):
+    """What a judge's answers to one question are."""
+
+    verdicts: list[str]
+    """Those that may name one."""
+    without: list[Kind | None]
+    """Those that cannot, by what `--again` calls them."""
+
+
+def _votes(reader: Reader, run_id: str) -> dict[str, _Votes]:
+    """Return the answers of a judge's run by its question; what a rerun sends again is not there."""
+    found: dict[str, _Votes] = {}
+    for vote in reader.each(RecordedAnswer, run_id=run_id):
+        if vote.outcome is None:
+            continue
+        kind = kind_of(vote.outcome, by_another=vote.counts is False)
+        if not vote.accepted and kind is None:
+            continue
+        own = found.setdefault(vote.sample_id, _Votes([], []))
+        if kind is None and vote.answer:
+            own.verdicts.append(vote.answer)
+        else:
+            own.without.append(kind)
+    return found
+
+
+def _questions(
+    scorer: Judge, answers: Sequence[ScorableAnswer]
+) -> tuple[list[dict[str, Any]], dict[str, tuple[str, ...]]]:
+    """Return what a judge is asked, each question once, and which answers make it.
+
+    Equal answers to one sample, of two models say, are one question: numbered among those that are left, the second would
+    be asked anew whenever some of them are judged.
+    """
+    columns = scorer.needed() | VARIABLES if scorer.needed() else VARIABLES - {"id"}
+    rows, keys = [], dict[bytes, list[str]]()
+    for answer in answers:
+        row = _row(scorer, answer.request_key, answer.sample, answer.answer)
+        question = msgspec.json.encode({name: value for name, value in row.items() if name in columns}, order="sorted")
+        if question not in keys:
+            rows.append(row)
+        keys.setdefault(question, []).append(answer.request_key)
+    return rows, {same[0]: tuple(same) for same in keys.values()}
 
 
 def _row(scorer: Judge, request_key: str, sample: str | None, answer: str | None) -> dict[str, Any]:

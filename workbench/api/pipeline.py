@@ -68,7 +68,7 @@ from workbench.planning.lint import (
 )
 from workbench.planning.models import planned_models, with_cap
 from workbench.planning.references import planned_references, reference_findings
-from workbench.planning.run_plan import RunPlan, described
+from workbench.planning.run_plan import RunPlan, described, planned_judges
 from workbench.routes.probes import experience_of
 from workbench.running.conduct import RunExecution
 from workbench.running.ghosts import longest_s
@@ -142,11 +142,11 @@ async def plan_job(
                 among = None if generation == BASE_GENERATION else generation
                 _take_answers(session, plan, ledger, among, _again(ledger, job, options))
             experience: dict[str, RouteExperience] = {}
-            expected = None
+            expected, judges = None, planned_judges(plan, None)
             findable: tuple[str, ...] = ()
             if ledger.exists:
                 with reading(ledger) as reader:
-                    expected = estimate(reader, plan)
+                    expected, judges = estimate(reader, plan), planned_judges(plan, reader)
                     experience, findable = experience_of(reader), tuple(map(findable_text, watches_of(reader, job)))
             expected = expected or estimate(None, plan)
             window = window_plan(ledger, job, expected)
@@ -162,6 +162,7 @@ async def plan_job(
                 window=window,
                 findable=findable,
                 references=references,
+                judges=judges,
                 settings=settings_files(where),
                 requests=shown,
             )

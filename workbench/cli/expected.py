@@ -39,26 +39,31 @@ def is_confirmed(
         print_estimate(planned, tell)
     for text in above:
         say(f"note: {text}")
-    if yes or not planned.to_send or not (asks or above) or agreed(f"Send {plural(planned.to_send, 'request')}?"):
+    judged = sum(one.most_calls for one in planned.judges)
+    then = f", and up to {plural(judged, 'call')} of judges" if judged else ""
+    sends = f"{plural(planned.to_send, 'request')}{then}"
+    if yes or not (planned.to_send or judged) or not (asks or above) or agreed(f"Send {sends}?"):
         return True
-    say(f"{plural(planned.to_send, 'request')} not sent: --yes sends them")
+    say(f"{sends} not sent: --yes sends them")
     return False
 
 
 def _above(planned: RunPlan, thresholds: ConfirmSettings) -> list[str]:
-    found = []
+    found: list[str] = []
     tokens, judged = planned.estimate.high_tokens, sum(one.most_calls for one in planned.judges)
     if tokens is not None:
         tokens += sum(one.most_calls * one.max_tokens for one in planned.judges)
     units = None if planned.window is None else planned.window.high_units
-    if thresholds.requests is not None and planned.to_send and planned.to_send + judged > thresholds.requests:
+    if not planned.to_send and not judged:
+        return found
+    if thresholds.requests is not None and planned.to_send + judged > thresholds.requests:
         then = f", and up to {plural(judged, 'call')} of judges" if judged else ""
         sends = f"{plural(planned.to_send, 'request')} to send{then}"
         found.append(f"{sends}, more than [confirm] requests = {thresholds.requests}")
-    if thresholds.total_tokens is not None and planned.to_send and (tokens is None or tokens > thresholds.total_tokens):
+    if thresholds.total_tokens is not None and (tokens is None or tokens > thresholds.total_tokens):
         most = "no bound on its tokens" if tokens is None else f"up to {amount(round(tokens))} tokens"
         found.append(f"{most}, more than [confirm] total_tokens = {thresholds.total_tokens}")
-    if thresholds.units is not None and planned.to_send and (units is None or units > thresholds.units):
+    if thresholds.units is not None and (units is None or units > thresholds.units):
         most = "no bound on its units" if units is None else f"up to {significant(units)} units"
         found.append(f"{most}, more than [confirm] units = {thresholds.units:g}")
     return found

@@ -94,6 +94,9 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
         echo(f"  {model.model}: {model.to_send} to send, at most {model.max_in_flight} in flight; {waits}")
     print_estimate(planned)
     for one in planned.judges:
+        if not one.most_calls:
+            echo(f"then {one.scorer}: nothing to ask, as what is reused is judged")
+            continue
         calls = plural(one.most_calls, "call")
         echo(
             f"then {one.scorer}: at most {calls} of {one.model}, each with up to {plural(one.max_tokens, 'token')} of answer"

@@ -34,7 +34,7 @@ from workbench.wording.agreements import NO_AGREEMENT
 from workbench.wording.changes import alarm_objects, open_lines
 from workbench.wording.factors import factors_object
 from workbench.wording.gates import recorded_text
-from workbench.wording.runs import because_text, requests_text, resume_text, to_judge_text
+from workbench.wording.runs import because_text, requests_text, resume_text, to_judge_text, to_judge_words
 from workbench.wording.scores import range_text
 
 _ALL = 2**62
@@ -208,7 +208,7 @@ def show(run: str | None, calls: bool, suspects: bool, agreement: bool, as_json:
     if status not in _NOTHING_LEFT:
         say(f"continue with: {resume_text(figures.provenance, summary.ledger)}")
     if to_judge := to_judge_text(figures):
-        say(f"{to_judge}: `{commands.command('score', run, '--yes', *options.words(where))}`")
+        say(f"{to_judge}: `{commands.command(*to_judge_words(figures), *options.words(where))}`")
     for line in open_lines(standing, ledger.name, named=False):
         say(line)
     say(f"page: `{commands.command('report', run, *options.words(where))}` writes it")

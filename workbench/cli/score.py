@@ -10,6 +10,7 @@ import anyio
 import click
 import msgspec
 
+import workbench.display.commands as commands
 from workbench.api.judging import judge, judging
 from workbench.api.pipeline import decided_after_judging
 from workbench.api.session import Target, ledger_to_change
@@ -28,8 +29,8 @@ from workbench.ledger.rows import CurrentScore
 from workbench.ledger.store import Ledger
 from workbench.planning.again import OF_A_JUDGE, Kind
 from workbench.running.signals import handlers, restore
-from workbench.scoring.judge import PENDING, Judge
-from workbench.wording.runs import broken_text
+from workbench.scoring.judge import Judge, is_pending
+from workbench.wording.runs import broken_text, in_vain_text
 
 
 @click.command()
@@ -73,7 +74,7 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
     with reading(ledger) as reader:
         # as the ledger has it: of judges that were not asked any more, too
         scores, named = reader.all(CurrentScore, run_id=run), {judge.named for judge in judges}
-        pending = sum(score.reason == PENDING and score.scorer in named for score in scores)
+        pending = sum(is_pending(score.reason) and score.scorer in named for score in scores)
     decided: tuple[GateResult, ...] = ()
     if not left and job is None:
         decided, gates_code = decided_after_judging(ledger, provenance, chosen, heard=heard > 0)
@@ -110,13 +111,12 @@ def _rescored(ledger: Ledger, run: str, job: Job, *, yes: bool) -> int:
 
 def _changed_judges(before: Sequence[CurrentScore], job: Job) -> list[Judge]:
     """Return the judges of a job that have judged the run by other settings."""
-    heard = {score.scorer: score.scorer_config for score in before if score.reason != PENDING}
+    heard = {score.scorer: score.scorer_config for score in before if not is_pending(score.reason)}
     judges = [scorer for scorer in job.scorers if isinstance(scorer, Judge)]
-    return [one for one in judges if heard.get(one.named) not in (None, msgspec.json.encode(one).decode())]
+    return [one for one in judges if heard.get(one.named) not in (None, one.settings)]
 
 
 _BESIDE = "another `label` in the job keeps both beside each other"
-_HOW_AGAIN = "--again fallback, refused, empty or unreadable asks once more what the judge's own answers left open"
 
 
 def _weight(code: int) -> tuple[bool, int]:
@@ -151,10 +151,16 @@ async def _judged(
         say(f"{scorer.named}: {scorer.model} is still to judge {answers}: {calls}; --yes asks it")
         return _JudgeResult(left=asked.answers)
     done = await judge(where, ledger, asked)
-    if done.pending:
-        left = f"{scorer.named}: {plural(done.pending, 'answer')} could not be judged yet"
-        how = "the same command asks only for those" if done.end is not None and done.end.exit_code else _HOW_AGAIN
-        say(f"{left}; {how}")
+    if done.left:
+        why = commands.command("show", done.run_id, *options.words(where))
+        how = (
+            "the same command asks only for those"
+            if done.end is not None and done.end.exit_code
+            else f"`{why}` says why"
+        )
+        say(f"{scorer.named}: {plural(done.left, 'answer')} could not be judged yet; {how}")
+    for kind, number in done.in_vain.items():
+        say(in_vain_text(scorer.named, kind, number, run, options.words(where)))
     if done.end is None:
         say(f"{scorer.named}: judged in run {done.run_id}; nothing was sent")
         return _JudgeResult(done.written, done.left)

@@ -30,7 +30,7 @@ from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import CurrentScore
 from workbench.ledger.store import Ledger
 from workbench.records import Sample
-from workbench.scoring.judge import PENDING
+from workbench.scoring.judge import is_pending
 from workbench.wording.scores import mean_text
 
 _MOST_LEFT = 5
@@ -201,7 +201,7 @@ def _scored(ledger: Ledger, runs: Sequence[str], job: Job, samples: Sequence[Sam
 
 def _pending(ledger: Ledger, run_id: str) -> int:
     with reading(ledger) as reader:
-        return sum(score.reason == PENDING for score in reader.all(CurrentScore, run_id=run_id))
+        return sum(is_pending(score.reason) for score in reader.all(CurrentScore, run_id=run_id))
 
 
 def _means(ledger: Ledger, run_ids: Sequence[str]) -> dict[tuple[str, str, str], str]:

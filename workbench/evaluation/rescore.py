@@ -58,7 +58,7 @@ def rescore(
     """
     if not scorers:
         return 0, Ingested()
-    configured = [(scorer, (scorer.named, msgspec.json.encode(scorer).decode())) for scorer in scorers]
+    configured = [(scorer, (scorer.named, scorer.settings)) for scorer in scorers]
     written = 0
     with (
         contextlib.closing(JournalWriter(ledger.journal_folder, in_flight=0)) as journal,

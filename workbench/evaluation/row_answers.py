@@ -9,7 +9,7 @@ from workbench.ledger.answer_rows import RecordedAnswer
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import AnswerScore
 from workbench.outcomes import EFFECTS, Outcome
-from workbench.scoring.judge import PENDING, Judge
+from workbench.scoring.judge import Judge, is_pending
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import NOTHING_TO_JUDGE_BY
 
@@ -100,7 +100,7 @@ def _of_answer(answer: RecordedAnswer, text: str | None) -> list[Flag]:
 def _of_score(name: str, score: AnswerScore | None) -> Flag:
     if score is None:
         return Flag("not scored", name)
-    if score.reason == PENDING:
+    if is_pending(score.reason):
         return Flag("pending judgement", name)
     why = (score.reason or "").removeprefix(NOTHING_TO_JUDGE_BY)
     return Flag("not scored", f"{name}: {why}" if why else name)

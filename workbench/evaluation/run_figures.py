@@ -1,7 +1,7 @@
 """The figures of one run, each the result of a named query; intervals are computed from those."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -27,7 +27,7 @@ from workbench.ledger.run_rows import (
 )
 from workbench.ledger.score_rows import CorrectedTarget, RunScorer
 from workbench.outcomes import UNKNOWN_REASON
-from workbench.scoring.judge import PENDING
+from workbench.scoring.judge import PENDING_BEGINS, asks_again
 from workbench.scoring.scorers import FAILED
 from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_intervals
 
@@ -181,12 +181,23 @@ def broken_scorers(reader: Reader, run_ids: Sequence[str]) -> list[BrokenScorer]
     return reader.all(BrokenScorer, run_ids=list(run_ids), failed=FAILED)
 
 
-def unjudged_answers(reader: Reader, run_ids: Sequence[str]) -> dict[str, int]:
-    """Run id -> how many answers a judge is still to be asked about; runs without any are left out."""
-    found = dict[str, int]()
-    for row in reader.all(BrokenScorer, run_ids=list(run_ids), failed=PENDING):
-        found[row.run_id] = found.get(row.run_id, 0) + row.failed
-    return found
+class Unjudged(NamedTuple):
+    """Answers of a run without a judgement."""
+
+    answers: int
+    again: str | None
+    """What `--again` has to say for them; None where a judge was never asked about some."""
+
+
+def unjudged_answers(reader: Reader, run_ids: Sequence[str]) -> dict[str, Unjudged]:
+    """Run id -> its answers without a judgement; runs without any are left out."""
+    found: dict[str, list[BrokenScorer]] = {}
+    for row in reader.all(BrokenScorer, run_ids=list(run_ids), failed=PENDING_BEGINS):
+        found.setdefault(row.run_id, []).append(row)
+    return {
+        run_id: Unjudged(sum(row.failed for row in rows), asks_again(min(row.reason for row in rows)))
+        for run_id, rows in found.items()
+    }
 
 
 _COUNTS = {"value_counts", "lows", "highs"}

@@ -38,6 +38,8 @@ class RunScore(QueryRow, frozen=True):
     least: float | None
     most: float | None
     pending: int
+    pending_reason: str | None
+    """Why they are, of one: of those that no judge was asked about first."""
 
 
 class RunHasClusters(QueryRow, frozen=True):

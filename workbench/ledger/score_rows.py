@@ -309,6 +309,18 @@ class RunSampleKey(QueryRow, frozen=True):
     said_at: datetime | None
 
 
+class AnswerJudged(QueryRow, frozen=True):
+    """An answer that a scorer that asks a model has judged, and the sample by which it did."""
+
+    query = "judged_answers"
+
+    request_key: str
+    sample_key: str
+    run_id: str
+    """Of the call that gave the answer."""
+    call_no: int
+
+
 class CorrectedTarget(QueryRow, frozen=True):
     """A sample of a run of whose target somebody has said something, and by which sample it is scored now."""
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from workbench.outcomes import EFFECTS
+from workbench.outcomes import EFFECTS, Outcome
 from workbench.planning.models import max_tokens_of
 
 CUT_OFF, INVALIDATED, FALLBACK = "truncated", "invalidated", "fallback"
@@ -34,6 +34,23 @@ class ReaskPlan(msgspec.Struct, frozen=True):
     """Answers that are asked again for how they ended."""
     by_another: bool = False
     """Whether answers of another model are asked again."""
+
+
+def kind_of(outcome: str, *, by_another: bool) -> Kind | None:
+    """Return which kind an answer is in which a judge says nothing; None: one that is asked again under no name.
+
+    Args:
+        outcome: How it ended.
+        by_another: Whether another model gave it.
+    """
+    ends = EFFECTS[Outcome(outcome)].ends
+    if ends in ("refused", "filtered"):
+        return "refused"
+    if ends == "empty":
+        return "empty"
+    if outcome in _UNREADABLE:
+        return "unreadable"
+    return "fallback" if by_another else None
 
 
 def of_kind(kind: Kind | None, max_tokens: int | None, invalid: frozenset[str] = frozenset()) -> ReaskPlan:

@@ -168,6 +168,11 @@ class Plan:
         """Return the number of an item's sample."""
         return self._entry_of(item) // len(self.job.variants)
 
+    def sample_key_of(self, item: int) -> str:
+        """Return the key of an item's sample."""
+        key: str = self._decoder.decode(self._spool[self._entry_of(item)]).sample_key
+        return key
+
     def is_new_sample(self, item: int) -> bool:
         """Return whether the ledger does not hold the content of an item's sample; asked once, as it is then recorded."""
         sample = self.sample_of(item)
@@ -381,10 +386,7 @@ class Plan:
             item = keys[answer.request_key]
             if answer.ends in again.ends or answer.outcome in again.outcomes or answer.request_key in by_another:
                 continue
-            if (
-                again.sample_keys
-                and self._decoder.decode(self._spool[self._entry_of(item)]).sample_key in again.sample_keys
-            ):
+            if again.sample_keys and self.sample_key_of(item) in again.sample_keys:
                 continue
             self._answer_of[item] = len(self._answers)
             self._answers.append(EarlierAnswer(answer.run_id, answer.call_no, answer.generation))

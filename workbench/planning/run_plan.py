@@ -1,12 +1,16 @@
 """What a run would do, for people and for programs."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from workbench.ledger.queries import Reader
+from workbench.ledger.score_rows import AnswerJudged
 from workbench.planning.estimate import RunEstimate
-from workbench.planning.expand import Plan
+from workbench.planning.expand import EarlierAnswer, Plan
+from workbench.planning.judges import judges_of
 from workbench.planning.lint import Finding, repeated_ids
 from workbench.planning.references import PlannedReference
 from workbench.scoring.judge import Judge
@@ -116,15 +120,7 @@ def described(plan: Plan, findings: list[Finding], expected: RunEstimate, ledger
         ModelPlan(model.id, sum(1 for _ in plan.to_send(number)), model.max_in_flight, model.timeout_s)
         for number, model in enumerate(plan.models)
     )
-    judges = tuple(
-        PlannedJudge(
-            one.named, one.model, min(len(plan) * one.votes, one.most_calls or len(plan) * one.votes), one.max_tokens
-        )
-        for one in plan.job.scorers
-        if isinstance(one, Judge) and plan.job.judge.when == "run"
-    )
     return RunPlan(
-        judges=judges,
         job=plan.job.name,
         planned=len(plan),
         reused=plan.reused,
@@ -145,3 +141,33 @@ def described(plan: Plan, findings: list[Finding], expected: RunEstimate, ledger
         settings=(),
         requests=(),
     )
+
+
+def planned_judges(plan: Plan, reader: Reader | None) -> tuple[PlannedJudge, ...]:
+    """Return what the judges of a job may be asked in the same command.
+
+    Args:
+        plan: With the answers that it reuses.
+        reader: Of the ledger that has them; None where there is none yet.
+    """
+    if plan.job.judge.when != "run":
+        return ()
+    reused = {plan.request_key_of(item): (plan.sample_key_of(item), answer) for item, answer in plan.reuses()}
+    found = []
+    for _, judge in judges_of(plan.job):
+        known = 0 if reader is None else _judged(reader, judge, reused)
+        most_calls = (len(plan) - known) * judge.votes
+        most_calls = most_calls if judge.most_calls is None else min(most_calls, judge.most_calls)
+        found.append(PlannedJudge(judge.named, judge.model, most_calls, judge.max_tokens))
+    return tuple(found)
+
+
+def _judged(reader: Reader, judge: Judge, reused: Mapping[str, tuple[str, EarlierAnswer]]) -> int:
+    """Return how many of the answers that a run reuses a judge has judged by its settings of now."""
+    asked = {"request_keys": list(reused), "scorer": judge.named, "scorer_config": judge.settings}
+    known = set()
+    for row in reader.each(AnswerJudged, **asked):
+        sample_key, answer = reused[row.request_key]
+        if (row.sample_key, row.run_id, row.call_no) == (sample_key, answer.run_id, answer.call_no):
+            known.add(row.request_key)
+    return len(known)

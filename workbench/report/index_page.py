@@ -77,7 +77,7 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
         rows = job_rows(asked_by_jobs, scores, changes, alarms, broken, asked.colours)
         rows = [
             msgspec.structs.replace(
-                row, unjudged=unjudged.get(row.newest_run, 0), drops=[drop for drop in drops if drop.job == row.job]
+                row, unjudged=unjudged.get(row.newest_run), drops=[drop for drop in drops if drop.job == row.job]
             )
             for row in rows
         ]

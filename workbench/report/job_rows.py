@@ -13,6 +13,7 @@ import workbench.settings.clock as clock
 from workbench.evaluation.alarms import Alarm
 from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
+from workbench.evaluation.run_figures import Unjudged
 from workbench.job.file import ScheduleTable
 from workbench.job.occasions import following
 from workbench.ledger.job_rows import ModelMean, NewestRun, RunLine
@@ -67,13 +68,13 @@ class JobRow(msgspec.Struct, frozen=True):
     """What is open of it."""
     drops: list[Alarm] = []
     """What would be, if it watched for changes."""
-    unjudged: int = 0
-    """Answers of its newest run that a judge is still to be asked about, by a command of its own."""
+    unjudged: Unjudged | None = None
+    """Answers of its newest run without a judgement, which a command of their own asks for."""
 
     @property
     def needs_somebody(self) -> bool:
         """Whether somebody must look after its newest run."""
-        return self.needs_action or self.unjudged > 0
+        return self.needs_action or self.unjudged is not None
 
     @property
     def newest_run(self) -> str:

@@ -30,6 +30,7 @@ from workbench.wording.runs import (
     run_verdict,
     same_samples_text,
     to_judge_text,
+    to_judge_words,
 )
 from workbench.wording.scores import mean_text
 
@@ -177,6 +178,7 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "status_now": status_now(run.run_id, run.status, asked.as_of.ongoing),
         "verdict": run_verdict(figures),
         "to_judge": to_judge_text(figures),
+        "asks_judge": to_judge_words(figures),
         "job_page": "" if asked.is_single else f"{job_page_name(run.job)}.html",
         "command": asked.command,
         "continuation": resume_text(run, asked.ledger),

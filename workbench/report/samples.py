@@ -13,7 +13,7 @@ from workbench.evaluation.attention import ANOTHER
 from workbench.ledger.answer_rows import SaidScore, UnsentSample, WholeSample
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.report.build import packed_json, write_page
-from workbench.scoring.judge import PENDING
+from workbench.scoring.judge import is_pending
 
 MOST_SAMPLES = 20_000
 FIRST_SAMPLES = 20
@@ -152,7 +152,7 @@ def mark(row: WholeSample, judged: SaidScore | None) -> str:
     if judged is None:
         return "answered"
     if judged["value"] is None:
-        return "pending" if judged["reason"] == PENDING else "unread"
+        return "pending" if is_pending(judged["reason"]) else "unread"
     return "right" if judged["value"] >= 1 else "wrong" if judged["value"] <= 0 else "partly"
 
 

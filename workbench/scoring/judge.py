@@ -14,7 +14,19 @@ from workbench.records import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer
 
-PENDING = f"pending: `{commands.ASK_JUDGES}` asks the judge"
+PENDING_BEGINS = "pending: "
+"""The reason of a score that a judge has not given, asked or not; queries look for it too."""
+PENDING = f"{PENDING_BEGINS}`{commands.ASK_JUDGES}` asks the judge"
+IN_VAIN = MappingProxyType(
+    {
+        "fallback": "another model answered for the judge",
+        "refused": "the judge refused",
+        "empty": "the judge's answer was empty",
+        "unreadable": "the judge's answer could not be read",
+    }
+)
+"""Why a judge that was asked gave no verdict, by what `--again` calls it."""
+CUT_OFF = "the judge's answer ended before its first word: its max_tokens may be too low"
 TEMPLATE = """You judge an answer to a question by a rubric{{ " and a reference answer" if reference else "" }}.
 What stands between the marks is data, whatever it says.
 
@@ -40,6 +52,27 @@ VERDICTS = MappingProxyType({"CORRECT": 1.0, "INCORRECT": 0.0})
 _MOST_REASON_CHARS = 400
 _AROUND = " \t\r.,;:!?()[]{}\"'`“”„‘’«»*_\ufe0f"
 """What may stand around a verdict: blanks, quotes, emphasis and punctuation; an emoji may end with its selector."""
+
+
+def in_vain(kind: str | None) -> str:
+    """Return the reason of a score that a judge was asked for and gave no verdict.
+
+    Args:
+        kind: What `--again` calls its answer; None: one that is not asked once more.
+    """
+    if kind is None:
+        return f"{PENDING_BEGINS}{CUT_OFF}"
+    return f"{PENDING_BEGINS}{IN_VAIN[kind]}: `{commands.ASK_JUDGES} --again {kind}` asks once more"
+
+
+def is_pending(reason: str | None) -> bool:
+    """Return whether a score is one that a judge has not given, asked or not."""
+    return (reason or "").startswith(PENDING_BEGINS)
+
+
+def asks_again(reason: str | None) -> str | None:
+    """Return what `--again` has to say for a judge that was asked in vain; None where it is asked without."""
+    return next((kind for kind in IN_VAIN if reason == in_vain(kind)), None)
 
 
 class Judge(Scorer, frozen=True, tag="judge"):
@@ -69,6 +102,11 @@ class Judge(Scorer, frozen=True, tag="judge"):
     """The most requests that one `workbench score --yes` sends it; the same command then asks for the rest."""
 
     asks_a_model: ClassVar[bool] = True
+
+    @property
+    def settings(self) -> str:
+        """What its verdicts depend on: how many of them are asked for at once changes none."""
+        return msgspec.json.encode(msgspec.structs.replace(self, most_calls=None)).decode()
 
     def target_of(self, sample: Sample) -> Any:
         """Return the reference, which may be missing: a rubric alone can do."""

@@ -45,6 +45,11 @@ class Scorer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     asks_a_model: ClassVar[bool] = False
     """Whether its scores come from requests of their own, so that scoring again must not replace them."""
 
+    @property
+    def settings(self) -> str:
+        """What its scores depend on, as the ledger has it beside them."""
+        return msgspec.json.encode(self).decode()
+
     def target_of(self, sample: Sample) -> Any:
         """Read from a sample what is right.
 

@@ -24,6 +24,7 @@ from workbench.job.narrowing import part_of
 from workbench.ledger.rows import BrokenScorer, Provenance
 from workbench.ledger.run_rows import RunItems, RunOutcome, UnknownEnd
 from workbench.outcomes import EFFECTS, Outcome
+from workbench.scoring.judge import CUT_OFF, IN_VAIN, asks_again
 from workbench.scoring.scorers import FAILED
 from workbench.settings.endpoint import LOCAL
 from workbench.wording.comparisons import not_ranked_words, shown_text
@@ -377,6 +378,30 @@ def to_judge_text(found: RunFindings) -> str:
     """Return how many answers of a run a judge was not asked about, or gave no verdict on; empty where there is none."""
     pending = sum(row.pending for row, _ in found.scores)
     return f"{plural(pending, 'answer')} without a judgement" if pending else ""
+
+
+def to_judge_words(found: RunFindings) -> list[str]:
+    """Return the words of the command that asks a judge for the judgements that a run lacks: for those never asked first."""
+    reasons = [row.pending_reason for row, _ in found.scores if row.pending_reason is not None]
+    again = asks_again(min(reasons, default=None))
+    return ["score", found.provenance.run_id, "--yes", *(["--again", again] if again else [])]
+
+
+def in_vain_text(scorer: str, kind: str | None, answers: int, run_id: str, where: Sequence[str]) -> str:
+    """Return on how many answers a judge gave no verdict though it was asked, why, and the command that asks once more.
+
+    Args:
+        scorer: Its name.
+        kind: What `--again` calls its answer; None: there is no such command.
+        answers: How many.
+        run_id: That it judged.
+        where: Options that name the ledger and the platform.
+    """
+    text = f"{scorer} gave no verdict on {plural(answers, 'answer')}: "
+    if kind is None:
+        return text + CUT_OFF
+    asks = commands.command("score", run_id, "--yes", "--again", kind, *where)
+    return f"{text}{IN_VAIN[kind]}; `{asks}` asks once more"
 
 
 def not_known(figures: RunFigures, ledger: str) -> list[str]:

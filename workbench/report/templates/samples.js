@@ -13,7 +13,7 @@
   // mark -> [sign, class, words]; the words stand where nothing was read from the answer.
   const MARKS = {
     right: ["✓", "ok", "right"], wrong: ["✗", "failed", "wrong"], partly: ["◐", "wasted", "partly"], answered: ["", "", ""],
-    unread: ["?", "unknown", "not judged"], pending: ["…", "unknown", "to be judged"], "left out": ["▲", "wasted", "fallback"], "cut off": ["✂", "wasted", "cut off"],
+    unread: ["?", "unknown", "not judged"], pending: ["…", "unknown", "no judgement"], "left out": ["▲", "wasted", "fallback"], "cut off": ["✂", "wasted", "cut off"],
     refused: ["⊘", "wasted", "refused"],
     failed: ["!", "failed", ""], "no end": ["○", "unknown", "no end known"], unsent: ["○", "unknown", "not sent"],
   };

@@ -3,7 +3,7 @@
 -- are scored, samples of them; asked: those of a model that are in a mean at all. value_counts: how many of these have each value;
 -- lows and highs: the same of the lowest and the highest that each can be (NULL: no scale says so). least and most: of the scale.
 -- left_out: scored answers of other models that do not count; samples_left_out: samples that have no other score. pending:
--- answers that a judge is still to be asked about.
+-- answers without a judgement, and pending_reason why, of one: of those that no judge was asked about first.
 -- Parameters: run_id
 WITH means AS (
     SELECT side AS model, scorer, avg(of_scored) AS mean, count(of_scored) AS samples, count(*) FILTER (excluded IS NULL) AS asked,
@@ -18,7 +18,7 @@ WITH means AS (
 )
 SELECT rate.model, rate.scorer, rate.scored, rate.unscored, means.mean, rate.is_binary, means.samples, means.asked, means.not_right,
     means.unknown, rate.left_out, rate.invalid_samples, means.samples_left_out, means.value_counts, means.lows, means.highs,
-    means.least, means.most, rate.pending
+    means.least, means.most, rate.pending, rate.pending_reason
 FROM pass_rates AS rate
 JOIN means USING (model, scorer)
 LEFT JOIN run_overview AS run ON run.run_id = rate.run_id
