@@ -342,6 +342,61 @@ def test_a_scale_is_declared_where_targets_show_none(bench: Workbench) -> None:
     assert side["found"]["absolute_error"]["value"] == pytest.approx(3.9 / 40), "0 is the farthest from 3.9"
 
 
+@pytest.mark.parametrize(("missing", "verdict"), [((), "not met"), ((3,), "cannot tell")], ids=["whole", "a gap"])
+def test_measurements_have_figures_without_a_scale_and_say_nothing_where_one_is_missing(
+    bench: Workbench, missing: tuple[int, ...], verdict: str
+) -> None:
+    """Nothing is the farthest from a target, so that whoever leaves out the hard ones would be nearest."""
+    targets = [str(7 * number) for number in range(40)]
+    given = {"near": [7 * number + number % 3 for number in range(40)], "far": [9 * number for number in range(40)]}
+    record(
+        bench, "r1", {name: [0.5] * 40 for name in given}, config='{"name":"numeric","target_scale":"unbounded"}',
+        targets=targets, extracted=lambda model, sample: None if sample in missing else str(given[model][sample]),
+    )  # fmt: skip
+    shown = bench.json("show", "r1")["agreement"]
+    assert (shown["kind"], [side["name"] for side in shown["sides"]]) == ("measurements", ["near", "far"])
+    assert {side["is_ranked"] for side in shown["sides"]} == {True}
+    far = shown["sides"][1]["found"]
+    assert (far["weighted_kappa"], far["n"]) == (None, 40 - len(missing))
+    assert far["bias"]["value"] == pytest.approx(2 * (780 - sum(missing)) / (40 - len(missing)))
+    said = bench("show", "r1", "--agreement").stdout
+    assert "weighted kappa" not in said
+    bench("report", "r1")
+    assert "The numbers have no ends" in next(bench.folder.glob("reports/**/r1.html")).read_text("utf-8")
+    gates = msgspec.convert({"max_mean_error": {"exact": 10.0}}, GatesTable)
+    with reading(bench.ledger) as reader:
+        found = gate_findings(reader, run_findings(reader, "r1"), reader.all(RunItems, run_id="r1"), gates)
+    assert {one.model: one.result for one in found} == {"near": "met" if not missing else verdict, "far": verdict}
+    compared = bench.json("compare", "r1", "--baseline", "near", "--no-report")["agreement"]
+    verdicts = {one["figure"]: one["verdict"] for one in compared}
+    assert set(verdicts) == {"mean error", "bias", "pearson", "spearman"}
+    assert (verdicts["mean error"], verdicts["bias"]) == (("open",) * 2 if missing else ("worse",) * 2)
+
+
+def test_a_gate_on_a_figure_that_the_targets_do_not_define_is_said_before_the_run(bench: Workbench) -> None:
+    bench.write("sums.jsonl", "".join(json.dumps({"input": f"{n}?", "target": 7 * n}) + "\n" for n in range(20)))
+    text = job() + "[gates]\nmax_mean_error = { numeric = 3 }\nmin_kappa = { numeric = 0.2 }\n"
+    bench.write("job.toml", text)
+    found = [one["where"].split(": ")[-1] for one in json.loads(bench("lint", "job.toml", "--json").stdout)]
+    assert [one for one in found if "gates" in one] == ["gates.min_kappa.numeric", "gates.max_mean_error.numeric"]
+    assert "target_scale declares one" in bench("lint", "job.toml").stdout
+    for declared, left in (('"unbounded"', ["gates.min_kappa.numeric"]), ("[0, 200]", [])):
+        bench.write("job.toml", text.replace('name = "numeric"\n', f'name = "numeric"\ntarget_scale = {declared}\n'))
+        found = [one["where"].split(": ")[-1] for one in json.loads(bench("lint", "job.toml", "--json").stdout)]
+        assert [one for one in found if "gates" in one] == left
+
+
+def test_grades_that_are_all_alike_have_a_bias_and_the_reason_why_no_kappa(bench: Workbench) -> None:
+    record(
+        bench, "r1", {"m": [0.5] * 30}, config='{"name":"numeric","target_scale":[0,5]}', targets=["4"] * 30,
+        extracted=lambda _, sample: str(3 + sample % 3),
+    )  # fmt: skip
+    (side,) = bench.json("show", "r1")["agreement"]["sides"]
+    assert (side["found"]["weighted_kappa"], side["found"]["bias"]["value"]) == (None, pytest.approx(0))
+    told = "Weighted kappa and correlations are not defined for m: the known targets are all the same."
+    assert told in bench("show", "r1", "--agreement").stdout
+
+
 def test_a_target_outside_the_declared_scale_stops_before_anything_is_sent(bench: Workbench) -> None:
     grading(bench, "target_scale = [0, 4]")
     for command in ("plan", "lint", "run"):
@@ -396,8 +451,8 @@ def test_the_ends_of_a_scale_are_on_it(bench: Workbench) -> None:
     ("target", "scale", "said"),
     [
         (7, "[0, 5]", "scorers[0].target_scales: the target 7 of the field 'grade' is outside 0 to 5: sample 's1'"),
-        ("high", "[0, 5]", "the target \"high\" of the field 'grade' is outside 0 to 5"),
-        (True, "[0, 5]", "the target true of the field 'grade' is outside 0 to 5"),
+        ("high", "[0, 5]", "the target \"high\" of the field 'grade' is not a number"),
+        (True, "[0, 5]", "the target true of the field 'grade' is not a number"),
         (1, "[5, 5]", "target_scales.grade: expected two finite numbers"),
     ],
 )

@@ -332,7 +332,7 @@ def _questions(
     """Return what a judge is asked, each question once, and which answers make it.
 
     Equal answers to one sample, of two models say, are one question: numbered among those that are left, the second would
-    be asked anew whenever some of them are judged.
+    be asked again whenever some of them are judged.
     """
     columns = scorer.needed() | VARIABLES if scorer.needed() else VARIABLES - {"id"}
     rows, keys = [], dict[bytes, list[str]]()

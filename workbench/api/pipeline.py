@@ -42,7 +42,7 @@ from workbench.errors import (
     internal_error,
 )
 from workbench.evaluation.alarms import watches_of
-from workbench.evaluation.gates import ask_gates, is_met, record_gates, record_status
+from workbench.evaluation.gates import ask_gates, is_met, record_gates, record_status, undecidable_gates
 from workbench.evaluation.rescore import DatasetColumns, rescore
 from workbench.evaluation.run_figures import RunFigures, find_run, run_figures
 from workbench.job.file import PREVIOUS, GatesTable
@@ -154,7 +154,7 @@ async def plan_job(
             findings += _judge_findings(where, session, job)
             findings += cap_findings(ledger, job, plan.models)
             references = planned_references(plan)
-            findings += reference_findings(plan, references)
+            findings += [*reference_findings(plan, references), *undecidable_gates(plan)]
             planned = described(plan, findings, expected, ledger.name, simulated=_is_simulated(session, plan))
             shown = tuple(msgspec.json.decode(plan.item(number).request.body) for number in range(min(show, len(plan))))
             return msgspec.structs.replace(

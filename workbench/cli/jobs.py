@@ -32,6 +32,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 from workbench.planning.lint import refuse
 from workbench.planning.models import GATEWAY_ATTEMPTS
+from workbench.planning.run_plan import PlannedJudge
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, restore
@@ -93,15 +94,7 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
         waits = f"a call may wait up to {model.timeout_s:g} s (gateway limit × {GATEWAY_ATTEMPTS} tries)"
         echo(f"  {model.model}: {model.to_send} to send, at most {model.max_in_flight} in flight; {waits}")
     print_estimate(planned)
-    for one in planned.judges:
-        if not one.most_calls:
-            echo(f"then {one.scorer}: nothing to ask, as what is reused is judged")
-            continue
-        calls = plural(one.most_calls, "call")
-        echo(
-            f"then {one.scorer}: at most {calls} of {one.model}, each with up to {plural(one.max_tokens, 'token')} of answer"
-        )
-    for line in (*planned.notes, *planned_text(planned.references)):
+    for line in (*map(_asks_text, planned.judges), *planned.notes, *planned_text(planned.references)):
         echo(line)
     for words in planned.findable:
         echo(f"alarm: {words}")
@@ -114,6 +107,14 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
         echo(findings_text(len(planned.findings), str(job), options.words(where)))
     for request in planned.requests:
         echo(msgspec.json.format(msgspec.json.encode(request), indent=2).decode())
+
+
+def _asks_text(judge: PlannedJudge) -> str:
+    """Return what a judge may be asked after the answers."""
+    if not judge.most_calls:
+        return f"then {judge.scorer}: nothing to ask, as what is reused is judged"
+    calls, tokens = plural(judge.most_calls, "call"), plural(judge.max_tokens, "token")
+    return f"then {judge.scorer}: at most {calls} of {judge.model}, each with up to {tokens} of answer"
 
 
 @click.command()

@@ -15,14 +15,16 @@ from workbench.records import Sample
 from workbench.scoring.folding import folded
 from workbench.scoring.json_fields import JsonFields
 from workbench.scoring.kinds import Kind
-from workbench.scoring.numeric import Numeric, Scale, is_within
+from workbench.scoring.numeric import Numeric, Scale, ends_of_scale, is_within
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import judges
 from workbench.scoring.structure import number_of, same
+from workbench.stats.agreement import is_bounded
 from workbench.stats.jackknife import Missing
 from workbench.stats.kappa import OTHER
 
-PartKind = Literal["numbers", "labels", "shares"]
+PartKind = Literal["numbers", "measurements", "labels", "shares"]
+"""Numbers on a scale, numbers that have no ends, labels that are few classes, or how many are right."""
 _MOST_LEVELS = 25
 """More different targets are no scale: an outlier decides then. Nor are they few classes, whose table anybody reads."""
 _LEAST_SAMPLES = 10
@@ -43,7 +45,7 @@ class ComparedPart(NamedTuple):
     read: Callable[[str, float, Any], float | Missing]
     """Given a sample key, the score and what was extracted: the number, or the place of the label."""
     scale: tuple[float, float] | None = None
-    """Of numbers, where the job declares it."""
+    """Of numbers, where the job declares it; of measurements with infinite ends."""
 
 
 class SaidAnswer(NamedTuple):
@@ -137,7 +139,7 @@ def target_answers(
     targets = reader.all(AgreementTarget, run_ids=list(run_ids), cluster=cluster) if able else []
     samples = {one.sample_key: _sample(one) for one in targets if one.target is not None}
     for row, scorer in able:
-        parts, left_out = _parts(scorer, samples)
+        parts, left_out = compared_parts(scorer, samples)
         if parts:
             asked = {"run_ids": list(run_ids), "scorer": row.scorer, "on_fallback": on_fallback}
             rows = ((one, _said(one, scorer)) for one in reader.each(AgreementAnswer, **asked))
@@ -198,7 +200,7 @@ def _beside(
     )
 
 
-def _parts(scorer: Scorer, samples: Mapping[str, Sample]) -> tuple[list[ComparedPart], int]:
+def compared_parts(scorer: Scorer, samples: Mapping[str, Sample]) -> tuple[list[ComparedPart], int]:
     """Return what can be set beside the targets, and how many fields cannot."""
     wanted = {key: scorer.target_of(sample) for key, sample in samples.items() if judges(scorer, sample)}
     if len(wanted) < _LEAST_SAMPLES:
@@ -219,7 +221,7 @@ def _of_numbers(scorer: Scorer, right: Mapping[str, float]) -> Iterator[Compared
         if _is_scale(list(right.values())):
             yield ComparedPart(None, "numbers", [], dict(right), _number)
         return
-    if (part := _scaled(None, declared, right, _number)) is not None:
+    if (part := _scaled(None, ends_of_scale(declared), right, _number)) is not None:
         yield part
 
 
@@ -230,14 +232,14 @@ def _scaled(
     on_scale = {
         key: value for key, value in right.items() if is_within(value, scale)
     }  # a run of before it was declared
-    if len(on_scale) < _LEAST_SAMPLES or len(set(on_scale.values())) < 2:
+    if len(on_scale) < _LEAST_SAMPLES:
         return None
 
     def read_within(sample_key: str, value: float, said: Any) -> float | Missing:
         given = read(sample_key, value, said)
         return given if isinstance(given, Missing) or is_within(given, scale) else Missing.NOT_RIGHT
 
-    return ComparedPart(field, "numbers", [], on_scale, read_within, scale)
+    return ComparedPart(field, "numbers" if is_bounded(scale) else "measurements", [], on_scale, read_within, scale)
 
 
 def _is_scale(targets: Sequence[float]) -> bool:
@@ -313,7 +315,7 @@ def _field(scorer: JsonFields, name: str, wanted: Mapping[str, Any]) -> Compared
     declared = (scorer.target_scales or {}).get(name)
     if declared is not None:
         on_it = {key: float(number) for key, one in wanted.items() if (number := scorer.number_in(one)) is not None}
-        if (part := _scaled(name, declared, on_it, read_number)) is not None:
+        if (part := _scaled(name, ends_of_scale(declared), on_it, read_number)) is not None:
             return part
     elif len(numbers) == len(values) and _is_scale(list(numbers.values())):
         return ComparedPart(name, "numbers", [], numbers, read_number)

@@ -8,7 +8,7 @@ import msgspec
 
 from workbench.evaluation.agreement_answers import ComparedPart, TargetAnswers
 from workbench.evaluation.sides import ModelResult
-from workbench.stats.agreement import as_arrays, farthest
+from workbench.stats.agreement import as_arrays, bias_at_extreme, farthest
 from workbench.stats.jackknife import Missing
 from workbench.stats.kappa import DistanceTo, Missed, Squared, Unequal, at_extreme
 from workbench.stats.label_agreement import label_arrays
@@ -51,7 +51,7 @@ class AgreementDifference(msgspec.Struct, frozen=True):
     asked: int
     """Answers that both were asked for, or one was and the other was to be."""
     unknown: int
-    """Of them, those of which either is unknown, or for a correlation has no number."""
+    """Of them, those of which either is unknown, or has no number: of a correlation, and without a scale that has ends."""
     found: PairedAgreement | None
     """On the answers that are known of both; None where it is not defined there."""
     at_lowest: PairedAgreement | None
@@ -94,6 +94,9 @@ class _Figure(NamedTuple):
     at_end: Callable[["Numbers", "Numbers", "Mask", bool], "Numbers"] | None
     """Given answers, what is right, which are unknown, and whether the most is wanted: the answers with which it is the most, or
     the least. None: nothing bounds what the unknown ones do to it."""
+
+
+_CORRELATIONS = (_Figure("pearson", Correlation(), None), _Figure("spearman", RankCorrelation(), None))
 
 
 def agreement_differences(
@@ -143,7 +146,7 @@ def _figures(part: ComparedPart) -> list[_Figure]:
             by_chance("accuracy", Missed),
             _Figure("macro F1", MacroF1(len(part.labels)), None),
         ]
-    else:
+    elif part.kind == "numbers":
         found = [
             by_chance("weighted kappa", partial(Squared, scale=part.scale)),
             _Figure(
@@ -151,10 +154,15 @@ def _figures(part: ComparedPart) -> list[_Figure]:
                 MeanError(),
                 lambda x, y, unknown, is_highest: np.where(unknown, farthest(y, part.scale) if is_highest else y, x),
             ),
-            _Figure("bias", AbsoluteBias(), None),
-            _Figure("pearson", Correlation(), None),
-            _Figure("spearman", RankCorrelation(), None),
+            _Figure(
+                "bias",
+                AbsoluteBias(),
+                lambda x, y, unknown, is_highest: bias_at_extreme(x, y, unknown, part.scale, highest=is_highest),
+            ),
+            *_CORRELATIONS,
         ]
+    else:
+        found = [_Figure("mean error", MeanError(), None), _Figure("bias", AbsoluteBias(), None), *_CORRELATIONS]
     return found if part.field is None else found[:1]
 
 
@@ -190,7 +198,8 @@ def _beside(
     answers: TargetAnswers, part: ComparedPart, pair: tuple[ModelResult, ModelResult], figure: _Figure
 ) -> _TestedPair:
     own, base = answers.of_both(part, *((side.run_id, side.model) for side in pair))
-    left_out = (Missing.UNKNOWN, Missing.NOT_RIGHT) if figure.name in OF_NUMBERS_ALONE else (Missing.UNKNOWN,)
+    of_numbers = figure.name in OF_NUMBERS_ALONE or part.kind == "measurements"
+    left_out = (Missing.UNKNOWN, Missing.NOT_RIGHT) if of_numbers else (Missing.UNKNOWN,)
     known = [
         place
         for place, both in enumerate(zip(own.given, base.given, strict=True))
@@ -199,7 +208,7 @@ def _beside(
     asked, unknown = len(own.keys), len(own.keys) - len(known)
     if not known:
         return _TestedPair(asked, unknown, None, None, None)
-    arrays = partial(as_arrays, scale=part.scale) if part.kind == "numbers" else label_arrays
+    arrays = partial(as_arrays, scale=part.scale) if part.kind in ("numbers", "measurements") else label_arrays
     (one, right, one_unknown), (other, _, other_unknown) = arrays(own.given, own.right), arrays(base.given, own.right)
     clusters = [own.clusters[place] for place in known]
     found = paired_agreement((one[known], other[known]), right[known], clusters, figure.sums)

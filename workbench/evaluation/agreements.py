@@ -60,8 +60,8 @@ class PartAgreement(msgspec.Struct, frozen=True):
     samples: int
     """Samples with such a target."""
     sides: list[SideAgreement]
-    """The nearest first, by kappa, where answers are unknown by the least that it can be; after them those that are not
-    ranked, and people."""
+    """The nearest first, by kappa, where answers are unknown by the least that it can be, and without one by the mean error;
+    after them those that are not ranked, and people."""
 
 
 class RunAgreement(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ class RunAgreement(msgspec.Struct, frozen=True):
     run_id: str
     scorer: str
     """By which the answers were read."""
-    kind: Literal["numbers", "labels", "fields"]
+    kind: Literal["numbers", "measurements", "labels", "fields"]
     """fields: of JSON objects, each of a kind of its own."""
     labels: list[str]
     samples: int
@@ -83,8 +83,9 @@ class RunAgreement(msgspec.Struct, frozen=True):
     @property
     def parts(self) -> list[PartAgreement]:
         """The answers as a whole, or each field."""
-        kind: PartKind = "numbers" if self.kind == "numbers" else "labels"
-        return self.fields or [PartAgreement(None, kind, self.labels, self.samples, self.sides)]
+        if self.kind == "fields":
+            return self.fields
+        return [PartAgreement(None, self.kind, self.labels, self.samples, self.sides)]
 
 
 def run_agreement(reader: Reader, run: Provenance, scorers: Sequence[RunScorer]) -> RunAgreement | None:
@@ -114,7 +115,7 @@ def run_agreement(reader: Reader, run: Provenance, scorers: Sequence[RunScorer])
             run.run_id, answers.scorer, "fields", [], len(answers.samples), [], parts, answers.fields_left_out
         )
     (whole,) = parts
-    kind: Literal["numbers", "labels"] = "numbers" if whole.kind == "numbers" else "labels"
+    kind = "labels" if whole.kind == "shares" else whole.kind
     return RunAgreement(run.run_id, answers.scorer, kind, whole.labels, whole.samples, whole.sides, [], 0)
 
 
@@ -155,13 +156,14 @@ def _part(
     for own_run_id, side in answers.answers:
         if own_run_id == run_id:
             sides.append(_side(side, part, answers.of(part, run_id, side), least))
-    if part.field is None:  # a column says nothing of fields
-        sides += [_annotator(row, scorer, part, answers, least) for row, scorer in people]
+    sides += [_annotator(row, scorer, part, answers, least) for row, scorer in people]
     return PartAgreement(part.field, part.kind, part.labels, len(part.right), sorted(sides, key=_by_kappa))
 
 
 def _by_kappa(one: SideAgreement) -> tuple[bool, bool, float]:
     found = one.kappa
+    if isinstance(one.found, Agreement) and found is None:
+        return one.is_people, not one.is_ranked, one.found.absolute_error.value
     if isinstance(one.found, ShareAgreement | LabelAgreement) and found is None:
         found = one.found.accuracy
     at = None if found is None else found.at_lowest if one.unknown else found.value
@@ -173,14 +175,15 @@ def _side(
 ) -> SideAgreement:
     asked = len(given.given)
     not_right, unknown = given.given.count(Missing.NOT_RIGHT), given.given.count(Missing.UNKNOWN)
-    found = found_of(part, given) if asked > unknown else None
-    return SideAgreement(name, is_people, asked, not_right, unknown, found, asked - unknown >= least * asked)
+    known = asked - unknown - (not_right if part.kind == "measurements" else 0)
+    found = found_of(part, given) if known else None
+    return SideAgreement(name, is_people, asked, not_right, unknown, found, known >= least * asked)
 
 
 def found_of(part: ComparedPart, given: GivenAnswers) -> Found:
     """Return how far the answers of a side agree with the targets, of which one at least is known."""
     beside: tuple[list[float | Missing], list[float]] = given.given, given.right
-    if part.kind == "numbers":
+    if part.kind in ("numbers", "measurements"):
         return agreement(*beside, given.clusters, part.scale)
     if part.kind == "labels":
         return label_agreement(*beside, part.labels, given.clusters)
@@ -208,7 +211,7 @@ def _annotator(
     return msgspec.structs.replace(one, asked=asked, unknown=asked - known, is_ranked=known >= least * asked)
 
 
-def _said_by(scorer: Scorer, text: str, key: str, answers: TargetAnswers) -> Iterator[str]:
+def _said_by(scorer: Scorer, text: str, key: str, answers: TargetAnswers) -> Iterator[Any]:
     """Return what the scorer would read in an answer that says what a column does; nothing where it cannot tell."""
     if scorer.reads == "number":
         yield text
@@ -216,5 +219,8 @@ def _said_by(scorer: Scorer, text: str, key: str, answers: TargetAnswers) -> Ite
     try:
         wanted = scorer.target_of(msgspec.structs.replace(answers.samples[key], target=text))
     except CannotJudgeError:
+        return
+    if scorer.reads == "fields":
+        yield wanted
         return
     yield from list(scorer.right_labels(wanted))[:1]

@@ -8,6 +8,7 @@ import msgspec
 
 from workbench.endings import EXIT_CODES, GateVerdict, RunStatus
 from workbench.errors import Fault, InputError
+from workbench.evaluation.agreement_answers import PartKind, compared_parts
 from workbench.evaluation.agreements import RunAgreement, SideAgreement, run_agreement
 from workbench.evaluation.alarms import Watch, watches
 from workbench.evaluation.references import references_of
@@ -37,6 +38,9 @@ from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import RunItems
 from workbench.ledger.score_rows import EarlierRun, RunScorer
 from workbench.ledger.store import Ledger
+from workbench.planning.expand import Plan
+from workbench.planning.lint import Finding
+from workbench.planning.references import spread_samples
 from workbench.stats.agreement import Agreement
 from workbench.stats.intervals import Interval
 from workbench.stats.jackknife import Estimate
@@ -132,6 +136,35 @@ def _agreements(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterat
             for side in part.sides:
                 if not side.is_people:
                     yield GateFinding(gate, *_agreement(gate, side, wanted), name, side.name)
+
+
+_WANTED: dict[str, tuple[PartKind, ...]] = {
+    "min_kappa": ("numbers", "labels"),
+    "min_macro_f1": ("labels",),
+    "max_mean_error": ("numbers", "measurements"),
+    "max_bias": ("numbers", "measurements"),
+    "min_pearson": ("numbers", "measurements"),
+    "min_spearman": ("numbers", "measurements"),
+}
+"""Gate on agreement -> of what targets it can be decided."""
+
+
+def undecidable_gates(plan: Plan) -> Iterator[Finding]:
+    """Return the gates on agreement that no run of a job can meet or miss, as its targets define no such figure."""
+    gates, scorers = plan.job.gates or GatesTable(), {one.named: one for one in plan.job.scorers}
+    named = [(gate, name) for gate in _WANTED for name in getattr(gates, gate)]
+    samples = spread_samples(plan) if named else {}
+    for gate, name in named:
+        label, field = scorer_and_field(name, scorers)
+        scorer = scorers[label]
+        parts = compared_parts(scorer, samples)[0]
+        part = next((one for one in parts if one.field == field), None)
+        if part is not None and part.kind in _WANTED[gate]:
+            continue
+        option = "target_scales" if scorer.reads == "fields" else "target_scale"
+        declares = f'; {option} declares one, or "unbounded"' if scorer.reads in ("number", "fields") else ""
+        text = f"no run can meet it or miss it: the targets of {name!r} are no scale and no few classes that it is defined for"
+        yield Finding(plan.job.where("gates", gate, name), f"{text}{declares}")
 
 
 def _agreement(gate: str, side: SideAgreement, wanted: float) -> tuple[GateVerdict, AgreementFound]:

@@ -7,6 +7,7 @@ import msgspec
 
 from workbench.planning.expand import Plan
 from workbench.planning.lint import Finding
+from workbench.records import Sample
 from workbench.scoring.reference import ReferenceKind, column_scores, reference_scores
 
 MOST_PLANNED = 2_000
@@ -36,11 +37,15 @@ class PlannedReference(msgspec.Struct, frozen=True):
         return self.of > MOST_PLANNED
 
 
+def spread_samples(plan: Plan) -> dict[str, Sample]:
+    """Return the samples of a plan that are looked at before anything is spent, by their numbers: at most `MOST_PLANNED`."""
+    looked_at = min(plan.samples, MOST_PLANNED)  # a dataset that is sorted by its targets has others at its end
+    return {str(n): plan.sample((2 * n + 1) * plan.samples // (2 * looked_at)) for n in range(looked_at)}
+
+
 def planned_references(plan: Plan) -> tuple[PlannedReference, ...]:
     """Return what the samples of a plan say of each scorer, without a call and without the job's own functions."""
-    looked_at = min(plan.samples, MOST_PLANNED)  # a dataset that is sorted by its targets has others at its end
-    samples = {str(n): plan.sample((2 * n + 1) * plan.samples // (2 * looked_at)) for n in range(looked_at)}
-    dataset = plan.job.dataset
+    samples, dataset = spread_samples(plan), plan.job.dataset
     return tuple(
         PlannedReference(
             scorer.named,

@@ -9,7 +9,7 @@ import msgspec
 
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
-from workbench.scoring.numeric import Scale, is_within, scale_faults, scale_text
+from workbench.scoring.numeric import Scale, ends_of_scale, is_within, scale_faults, scale_text
 from workbench.scoring.scorer import CannotJudgeError
 from workbench.scoring.structure import ValueRules, as_object, number_of, object_in, wrong_fields
 
@@ -21,7 +21,7 @@ class JsonFields(ValueRules, frozen=True, tag="json"):
 
     whole: bool = False
     """Score 1 only when every field is right, else 0."""
-    target_scales: dict[str, Scale] | msgspec.UnsetType = msgspec.UNSET
+    target_scales: dict[str, Scale | Literal["unbounded"]] | msgspec.UnsetType = msgspec.UNSET
     """Field -> the least and the most that its targets may be, such as [0, 5] of grades: see `target_scale` of `numeric`."""
 
     def target_of(self, sample: Sample) -> dict[str, Any]:
@@ -47,12 +47,12 @@ class JsonFields(ValueRules, frozen=True, tag="json"):
     def off_scale(self, sample: Sample) -> str | None:
         """Return which field of the target is outside its declared scale; None where none is."""
         wanted = self.target_of(sample)
-        for field, scale in (self.target_scales or {}).items():
-            value = wanted.get(field)
+        for field, declared in (self.target_scales or {}).items():
+            value, scale = wanted.get(field), ends_of_scale(declared)
             number = self.number_in(value)
             if value is not None and (number is None or not is_within(number, scale)):
-                shown = json.dumps(wanted[field], ensure_ascii=False)
-                return f"the target {shown} of the field {field!r} is outside {scale_text(scale)}"
+                problem = "is not a number" if number is None else f"is outside {scale_text(scale)}"
+                return f"the target {json.dumps(value, ensure_ascii=False)} of the field {field!r} {problem}"
         return None
 
     def number_in(self, value: Any) -> Decimal | None:

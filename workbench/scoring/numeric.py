@@ -31,8 +31,9 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
     """How far the number may be from the target's."""
     relative_tolerance: Tolerance = 0.0
     """The same as a share of the target's number."""
-    target_scale: tuple[float, float] | msgspec.UnsetType = msgspec.UNSET
-    """The least and the most that a target may be, such as [0, 5] of grades: on it agreement with the targets is worked out."""
+    target_scale: tuple[float, float] | Literal["unbounded"] | msgspec.UnsetType = msgspec.UNSET
+    """The least and the most that a target may be, such as [0, 5] of grades, or "unbounded" of measurements that have neither: on
+    it agreement with the targets is worked out."""
 
     def target_of(self, sample: Sample) -> list[Decimal]:
         """Return the accepted numbers: each target itself, what a worked solution ends on,
@@ -64,8 +65,9 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
         """Return which target is outside the declared scale; None where none is, or none is declared."""
         if self.target_scale is msgspec.UNSET:
             return None
-        outside = [number for number in self.target_of(sample) if not is_within(number, self.target_scale)]
-        return f"the target {written(outside[0])} is outside {scale_text(self.target_scale)}" if outside else None
+        scale = ends_of_scale(self.target_scale)
+        outside = [number for number in self.target_of(sample) if not is_within(number, scale)]
+        return f"the target {written(outside[0])} is outside {scale_text(scale)}" if outside else None
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Numbers that are not finite, and a scale without a length."""
@@ -78,6 +80,11 @@ Scale = tuple[float, float]
 """The least and the most."""
 
 
+def ends_of_scale(declared: Scale | Literal["unbounded"]) -> Scale:
+    """Return a scale as a job declares it; one without ends has infinite ones."""
+    return (-math.inf, math.inf) if declared == "unbounded" else declared
+
+
 def is_within(number: Decimal | float, scale: Scale) -> bool:
     """Return whether a number is on a scale."""
     return scale[0] <= float(number) <= scale[1]  # as its ends are: a decimal 0.1 is less than a float
@@ -88,8 +95,10 @@ def scale_text(scale: Scale) -> str:
     return f"{scale[0]:g} to {scale[1]:g}"
 
 
-def scale_faults(option: str, scale: Scale) -> Iterator[tuple[str, str]]:
+def scale_faults(option: str, scale: Scale | Literal["unbounded"]) -> Iterator[tuple[str, str]]:
     """Return what is wrong with a declared scale, as `Scorer.faults` gives it."""
+    if scale == "unbounded":
+        return
     least, most = scale
     if not (math.isfinite(least) and math.isfinite(most) and least < most):
         yield option, "expected two finite numbers, the least and the most, such as [0, 5]"

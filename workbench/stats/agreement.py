@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 _CLOSE = 1e-12
+UNBOUNDED = (-math.inf, math.inf)
+"""A scale without ends."""
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -43,7 +45,7 @@ class Agreement(msgspec.Struct, frozen=True):
     spearman: Estimate | None
     """The same of ranks, ties at their mean."""
     weighted_kappa: Estimate | None
-    """Cohen's, with quadratic weights: 1 is the same everywhere, 0 what chance gives."""
+    """Cohen's, with quadratic weights: 1 is the same everywhere, 0 what chance gives. None too without a scale that has ends."""
     numbers: int
     """Answers with a number."""
 
@@ -57,7 +59,8 @@ def agreement(
     """Return how far numbers agree with those that are right.
 
     Where an answer is not right, the value of the scale that is farthest from the right one stands for it; correlations
-    leave it out. An unknown answer may have been any value of the scale. Intervals
+    leave it out. An unknown answer may have been any value of the scale. On a scale without ends nothing stands for either:
+    figures are of the numbers given, without an interval where there are others. Intervals
     are by the jackknife that leaves out one cluster at a time, for correlations and kappa on the scale of atanh, for
     distances on that of the logarithm, with Student's t. Kappa with quadratic weights over steps of one size is
     1 - E(x - y)² / (var x + var y + (mean x - mean y)²).
@@ -69,9 +72,15 @@ def agreement(
         right: As many.
         clusters: What belongs together; by default each by itself.
         scale: The least and the most that is right somewhere, which holds all of both; by default what the right numbers span.
+            Infinite ends are none.
+
+    Raises:
+        ValueError: Without ends, where no answer has a number.
     """
     import numpy as np
 
+    if not is_bounded(scale):
+        return _of_numbers_alone(given, right, clusters)
     x, y, unknown = as_arrays(given, right, scale)
     distance = partial(Squared, scale=scale)
     each = each_alone(clusters, len(x))
@@ -87,7 +96,9 @@ def agreement(
         error,
         _if_perfect(estimate(pearson, numbers, left, CORRELATION), numbers[1], len(left), scale),
         _if_perfect(estimate(spearman, numbers, left, CORRELATION), _ranks(numbers[1]), len(left)),
-        over.estimate(
+        None
+        if float(y.var()) == 0
+        else over.estimate(
             lambda x, y: kappa(x, y, distance),
             lambda: (
                 at_extreme(x, y, unknown, distance, highest=False),
@@ -98,6 +109,34 @@ def agreement(
         ),
         int(is_number.sum()),
     )
+
+
+def is_bounded(scale: tuple[float, float] | None) -> bool:
+    """Return whether a scale has ends: that of the right numbers has."""
+    return scale is None or all(map(math.isfinite, scale))
+
+
+def _of_numbers_alone(
+    given: Sequence[float | Missing], right: Sequence[float], clusters: Sequence[Hashable] | None
+) -> Agreement:
+    """Return the agreement of numbers without ends, in which nothing can stand for an answer without one."""
+    import numpy as np
+
+    x, y, missing = as_arrays(given, right, UNBOUNDED)
+    if missing.all():
+        raise ValueError("no answer has a number")
+    each = each_alone(clusters, len(x))
+    over, numbers = Jackknife((x, y), missing, each), (x[~missing], y[~missing])
+    left = [] if missing.any() else left_out(each)
+    bias, error = (
+        over.estimate(lambda x, y: float(np.mean(x - y))),
+        over.estimate(lambda x, y: float(np.mean(np.abs(x - y))), ends=DISTANCE),
+    )
+    assert bias is not None
+    assert error is not None
+    pearson_s, spearman_s = (estimate(of, numbers, left, CORRELATION) for of in (pearson, spearman))
+    known = int((~missing).sum())
+    return Agreement(known, bias, error, pearson_s, spearman_s, None, known)
 
 
 def _bias_and_error(
@@ -175,6 +214,8 @@ def as_arrays(
     unknown = np.asarray([one is Missing.UNKNOWN for one in given])
     x = np.asarray([math.nan if isinstance(one, Missing) else one for one in given], dtype=float)
     not_right = np.asarray([one is Missing.NOT_RIGHT for one in given])
+    if not is_bounded(scale):  # nothing is the farthest
+        return x, y, unknown | not_right
     x[not_right] = farthest(y, scale)[not_right]
     return x, y, unknown
 
@@ -186,6 +227,31 @@ def farthest(right: "Numbers", scale: tuple[float, float] | None = None) -> "Num
     least, most = ends_of(right, scale)
     far: Numbers = np.where(right - least >= most - right, least, most)
     return far
+
+
+def bias_at_extreme(
+    x: "Numbers", y: "Numbers", unknown: "Mask", scale: tuple[float, float] | None, *, highest: bool
+) -> "Numbers":
+    """Return all answers, the unknown ones such that the size of the bias is the largest or the smallest that it can be.
+
+    Args:
+        x: What was given; of unknown answers anything.
+        y: What is right.
+        unknown: Which answers are not known; one at least.
+        scale: On which they are.
+        highest: Whether the largest is wanted.
+    """
+    import numpy as np
+
+    least, most = ends_of(y, scale)
+    lowest, uppermost = np.where(unknown, least, x), np.where(unknown, most, x)
+    below, above = float((lowest - y).sum()), float((uppermost - y).sum())
+    if highest:
+        share = 1.0 if abs(above) >= abs(below) else 0.0
+    else:  # as near to none as they reach
+        share = min(max(-below / (above - below), 0.0), 1.0) if above > below else 0.0
+    filled: Numbers = lowest + share * (uppermost - lowest)
+    return filled
 
 
 def pearson(x: "Numbers", y: "Numbers") -> float | None:

@@ -16,6 +16,10 @@ _EXPLAINS = (
     "farthest from right; where answers are unknown, figures are between what these could make of them. Kappa: 1 is the same "
     "everywhere, 0 what chance gives; a constant has 0, however well it scores."
 )
+_OF_MEASUREMENTS = (
+    "The numbers have no ends, so that nothing stands for an answer without one: figures are of the numbers that were "
+    "given, and where an answer has none they have no interval and show nothing."
+)
 _KAPPA = "Cohen’s kappa: 1 is the same everywhere, 0 what chance gives"
 _SIDE, _ANSWERS = column("side", "model", "text"), column("answers", "answers known", "text")
 _ACCURACY = column("accuracy", kind="text")
@@ -27,6 +31,8 @@ NUMBERS = columns(
     column("pearson", kind="text"), column("spearman", kind="text"), _ANSWERS,
 )  # fmt: skip
 """The columns of numbers."""
+MEASUREMENTS = tuple(one for one in NUMBERS if one.name != "kappa")
+"""The same of numbers that have no ends."""
 LABELS = columns(_SIDE, _ACCURACY, column("kappa", kind="text", description=_KAPPA), _MACRO_F1, _ANSWERS)
 """The columns of labels."""
 FIELDS = columns(
@@ -35,6 +41,7 @@ FIELDS = columns(
     column("pearson", kind="text"), column("spearman", kind="text"), _ANSWERS,
 )  # fmt: skip
 """The columns where each field has rows of its own."""
+_COLUMNS = {"numbers": NUMBERS, "measurements": MEASUREMENTS, "labels": LABELS, "fields": FIELDS}
 CLASSES = columns(
     column("label", kind="text"),
     column("precision", kind="number", description="Of the answers that have it, the share that is right"),
@@ -75,14 +82,15 @@ class AgreementTable(NamedTuple):
 
 def agreement_table(found: RunAgreement) -> AgreementTable:
     """Return what is shown of a run's agreement."""
-    shown = FIELDS if found.fields else NUMBERS if found.kind == "numbers" else LABELS
+    shown = _COLUMNS[found.kind]
     rows = [
         _row(one) | {"field": "" if part.field is None else _short(part.field)}
         for part in found.parts
         for one in part.sides
     ]
-    by = f"the {found.kind} that “{found.scorer}” read"
-    return AgreementTable(by, shown, rows, list(_notes(found)), _class_tables(found), _EXPLAINS)
+    by = f"the {'numbers' if found.kind == 'measurements' else found.kind} that “{found.scorer}” read"
+    explains = _OF_MEASUREMENTS if found.kind == "measurements" else _EXPLAINS
+    return AgreementTable(by, shown, rows, list(_notes(found)), _class_tables(found), explains)
 
 
 def _notes(found: RunAgreement) -> Iterator[str]:
@@ -92,9 +100,13 @@ def _notes(found: RunAgreement) -> Iterator[str]:
         if part.kind == "labels" and len(part.labels) == 1:
             yield f"Every target{where} is “{_label(part.labels[0])}”: kappa needs targets with two labels or more."
         elif (undefined := [one.name for one in part.sides if one.kappa is None and one.found is not None]) and (
-            part.kind != "shares"
+            part.kind in ("numbers", "labels")
         ):
-            yield f"Kappa{where} is not defined for {', '.join(undefined)}: the known answers and their targets are all the same."
+            names = ", ".join(undefined)
+            if part.kind == "labels":
+                yield f"Kappa{where} is not defined for {names}: the known answers and their targets are all the same."
+            else:
+                yield f"Weighted kappa and correlations{where} are not defined for {names}: the known targets are all the same."
         for one in part.sides:
             if one.is_people and one.asked < part.samples:
                 yield f"{one.name} has a value for {one.asked} of {plural(part.samples, 'sample')}; models were asked all."

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from workbench.stats.agreement import Agreement, agreement
+from workbench.stats.agreement import UNBOUNDED, Agreement, agreement, bias_at_extreme
 from workbench.stats.jackknife import Estimate, Missing
 from workbench.stats.kappa import Squared, kappa
 
@@ -100,6 +100,48 @@ def test_a_declared_scale_reaches_beyond_what_is_right_somewhere() -> None:
     given[:] = [2.0, 3.0, 4.0, Missing.UNKNOWN] * 5
     unknown = agreement(given, right, scale=(0.0, 5.0))
     assert [unknown.bias.at_lowest, unknown.bias.at_highest] == pytest.approx([-5 / 4, 0])
+
+
+def test_numbers_without_ends_say_nothing_of_answers_without_one() -> None:
+    right = [1.5, -300.0, 40.25, 7.0, 81000.0, 2.0]
+    given = [1.0, -300.0, 41.25, 7.5, 80000.0, 3.0]
+    whole = agreement(given, right, scale=UNBOUNDED)
+    assert whole.weighted_kappa is None
+    assert (whole.n, whole.bias.value) == (6, pytest.approx(sum(x - y for x, y in zip(given, right, strict=True)) / 6))
+    assert whole.absolute_error.high is not None
+    for missing in Missing:
+        found = agreement([*given[:5], missing], right, scale=UNBOUNDED)
+        assert (found.n, found.numbers) == (5, 5)
+        assert found.absolute_error.value == pytest.approx((0.5 + 0 + 1 + 0.5 + 1000) / 5)
+        assert (found.absolute_error.high, found.absolute_error.at_highest) == (None, None)
+        assert found.pearson is not None
+        assert found.pearson.low is None
+    with pytest.raises(ValueError, match="no answer has a number"):
+        agreement([Missing.NOT_RIGHT] * 3, right[:3], scale=UNBOUNDED)
+
+
+def test_targets_that_are_all_alike_have_a_bias_and_no_kappa() -> None:
+    found = agreement([4.0, 3.0, 5.0, 4.0, Missing.UNKNOWN], [4.0] * 5, scale=(0.0, 5.0))
+    assert (found.weighted_kappa, found.pearson) == (None, None)
+    assert (found.absolute_error.at_lowest, found.absolute_error.at_highest) == pytest.approx((2 / 5, 6 / 5))
+
+
+def test_the_size_of_a_bias_is_between_what_unknown_numbers_could_make_it() -> None:
+    """By trying every number of a fine scale for each of two."""
+    chance, scale = random.Random(23), (0.0, 4.0)
+    for _ in range(40):
+        y = np.array([float(chance.randrange(5)) for _ in range(7)])
+        x = np.array([*(float(chance.randrange(5)) for _ in range(5)), math.nan, math.nan])
+        tried = [
+            abs(float((np.array([*x[:5], *two]) - y).mean()))
+            for two in itertools.product(np.linspace(*scale, 41), repeat=2)
+        ]
+        least, most = (
+            abs(float((bias_at_extreme(x, y, np.isnan(x), scale, highest=highest) - y).mean()))
+            for highest in (False, True)
+        )
+        assert most == pytest.approx(max(tried))
+        assert -1e-9 <= min(tried) - least < 0.1 / 7 + 1e-9
 
 
 def test_unknown_numbers_leave_figures_between_what_they_could_be() -> None:
