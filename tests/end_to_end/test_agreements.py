@@ -131,9 +131,25 @@ def test_models_are_compared_beyond_chance(bench: Workbench) -> None:
         "good": "better", "worse": "none shown", "same": "better",
     }  # fmt: skip
     said = bench("compare", "r1", "--baseline", "good").stdout
-    assert "worse − good: kappa −0.500 [" in said
+    assert "worse − good: kappa 0.50 beside 1.00, −0.500 [" in said
     (page,) = (bench.folder / "reports").rglob("r1*compare.html")
-    assert "worse − good: kappa −0.500 [" in page.read_text("utf-8")
+    assert "worse − good: kappa 0.50 beside 1.00, −0.500 [" in page.read_text("utf-8")
+
+
+def test_of_two_runs_what_says_the_same_everywhere_has_no_line_and_costs_the_rest_nothing(bench: Workbench) -> None:
+    other = [LABELS[(number + (number % 7 == 0)) % 3] for number in range(45)]
+    for run_id, changes in (("r1", TARGETS), ("r2", other)):
+        judged(bench, {"one": changes, "two": other, "three": other}, run_id=run_id)
+    said = bench("compare", "r1", "r2", "--no-report").stdout
+    assert "one in r2 − one in r1: kappa 0.77 beside 1.00, −0.233" in said
+    assert "two in r2 − two in r1" not in said
+    found = {
+        one["model"]: one
+        for one in bench.json("compare", "r1", "r2", "--no-report")["agreement"]
+        if one["figure"] == "kappa"
+    }
+    assert found["one"]["adjusted_p"] == found["one"]["found"]["p_value"]
+    assert found["two"]["adjusted_p"] == 1
 
 
 @pytest.mark.slow
@@ -502,7 +518,8 @@ def test_numbers_are_compared_by_every_figure_of_theirs(bench: Workbench) -> Non
     assert found["mean error"]["found"]["difference"] > 1
     (line,) = [one for one in bench("compare", "r1", "--baseline", "near").stdout.splitlines() if "mean error" in one]
     assert re.search(
-        r"wild − near: weighted kappa −\S+ \[.*\]: worse; mean error \+\S+ \[.*\]: worse; size of the bias ", line
+        r"wild − near: weighted kappa −?0\.\d\d beside 1\.00, −\S+ \[.*\]: worse; mean error \d\.\d\d beside 0\.00, \+\S+ \[.*\]: worse; size of the bias ",
+        line,
     )
     values: dict[str, list[float | None]] = {name: [0.5] * 60 for name in given}
     values["wild"][3] = None
@@ -537,8 +554,11 @@ def test_a_perfect_model_meets_every_gate_on_numbers(bench: Workbench) -> None:
 
 @pytest.mark.slow
 def test_fields_whose_targets_are_all_alike_are_compared_and_all_fields_are_one_family(bench: Workbench) -> None:
-    right = [{"valid": True, "name": f"n{n}", "kind": LABELS[n % 3]} for n in range(40)]
-    off = [one | ({"valid": False} if n < 20 else {}) | ({"name": "?"} if n < 6 else {}) for n, one in enumerate(right)]
+    right = [{"valid": True, "name": f"n{n}", "kind": LABELS[n % 3], "same": LABELS[n % 3]} for n in range(40)]
+    off = [
+        one | ({"valid": False} if n < 20 else {}) | ({"name": "?", "kind": "?"} if n < 6 else {})
+        for n, one in enumerate(right)
+    ]
     given = {"a": right, "b": off}
     record(
         bench, "r1", {"a": [1.0] * 40, "b": [0.5] * 40}, config='{"name":"json"}', targets=right,
@@ -547,9 +567,11 @@ def test_fields_whose_targets_are_all_alike_are_compared_and_all_fields_are_one_
     found = {one["field"]: one for one in bench.json("compare", "r1", "--baseline", "a", "--no-report")["agreement"]}
     assert {field: (one["figure"], one["verdict"]) for field, one in found.items()} == {
         "valid": ("accuracy", "worse"), "name": ("accuracy", "none shown"), "kind": ("kappa", "none shown"),
+        "same": ("kappa", "none shown"),
     }  # fmt: skip
     assert found["name"]["found"]["p_value"] == pytest.approx(1 / 32)
-    assert found["name"]["adjusted_p"] == pytest.approx(2 / 32), "of three fields"
+    assert found["name"]["adjusted_p"] == pytest.approx(2 / 32), "of three fields that could show anything"
+    assert found["same"]["adjusted_p"] == 1
 
 
 def test_gates_ask_for_bias_and_correlation(bench: Workbench) -> None:
@@ -593,6 +615,6 @@ def test_objects_are_compared_field_by_field(bench: Workbench) -> None:
     }  # fmt: skip
     assert found["tone"]["adjusted_p"] >= found["tone"]["found"]["p_value"]
     said = bench("compare", "r1", "--baseline", "a").stdout
-    assert re.search(r"b − a: “tone”: kappa −\S+ \[.*\]: worse; none in 1 other field\.", said)
+    assert re.search(r"b − a: “tone”: kappa \S+ beside 1\.00, −\S+ \[.*\]: worse; none in 1 other field\.", said)
     (page,) = (bench.folder / "reports").rglob("r1*compare.html")
     assert "none in 1 other field" in page.read_text("utf-8")

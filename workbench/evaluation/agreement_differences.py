@@ -12,7 +12,7 @@ from workbench.stats.agreement import as_arrays, bias_at_extreme, farthest
 from workbench.stats.jackknife import Missing
 from workbench.stats.kappa import DistanceTo, Missed, Squared, Unequal, at_extreme
 from workbench.stats.label_agreement import label_arrays
-from workbench.stats.paired import LEVEL, holm_of_known
+from workbench.stats.paired import LEVEL, holm_of_differing
 from workbench.stats.paired_agreement import (
     AbsoluteBias,
     BeyondChance,
@@ -52,6 +52,9 @@ class AgreementDifference(msgspec.Struct, frozen=True):
     """Answers that both were asked for, or one was and the other was to be."""
     unknown: int
     """Of them, those of which either is unknown, or has no number: of a correlation, and without a scale that has ends."""
+    value: float | None
+    """The figure of the side on the answers that are known of both; None where it is not defined there."""
+    baseline_value: float | None
     found: PairedAgreement | None
     """On the answers that are known of both; None where it is not defined there."""
     at_lowest: PairedAgreement | None
@@ -66,15 +69,27 @@ class AgreementDifference(msgspec.Struct, frozen=True):
     """better: nearer to the targets, which is a mean error or a bias below the baseline's. open: it is shown on the answers
     that are known of both, and the unknown ones could change it, or nothing says what they do."""
 
+    @property
+    def differs(self) -> bool:
+        """Whether the answers of the two say something else anywhere, or could."""
+        return self.unknown > 0 or self.found is None or self.found.differing > 0
+
 
 class _TestedPair(NamedTuple):
     """A pair, tested on what is known and at both ends of what is not."""
 
     asked: int
     unknown: int
+    values: tuple[float | None, float | None]
+    """Of both, on what is known of both."""
     found: PairedAgreement | None
     at_lowest: PairedAgreement | None
     at_highest: PairedAgreement | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the answers differ anywhere, or could."""
+        return self.unknown > 0 or self.found is None or self.found.differing > 0
 
     @property
     def p_value(self) -> float | None:
@@ -118,8 +133,9 @@ def agreement_differences(
     found = []
     for places in families.values():
         beside = [_beside(answers, part, pair, figure) for part, figure, pair in places]
-        adjusted = holm_of_known([one.p_value for one in beside])
-        finished = holm_of_known([None if one.found is None else one.found.p_value for one in beside])
+        differ = [one.differs for one in beside]
+        adjusted = holm_of_differing([one.p_value for one in beside], differ)
+        finished = holm_of_differing([None if one.found is None else one.found.p_value for one in beside], differ)
         found += [
             _difference(pair, part, figure.name, one, p_value, known)
             for (part, figure, pair), one, p_value, known in zip(places, beside, adjusted, finished, strict=True)
@@ -180,7 +196,7 @@ def _difference(
     if low is None or high is None:
         low = high = None
     return AgreementDifference(
-        side.run_id, side.model, base.run_id, base.model, part.field, figure, one.asked, one.unknown, one.found,
+        side.run_id, side.model, base.run_id, base.model, part.field, figure, one.asked, one.unknown, *one.values, one.found,
         one.at_lowest, one.at_highest, low, high, adjusted_p, _verdict(figure, one, adjusted_p, finished_p),
     )  # fmt: skip
 
@@ -207,15 +223,16 @@ def _beside(
     ]
     asked, unknown = len(own.keys), len(own.keys) - len(known)
     if not known:
-        return _TestedPair(asked, unknown, None, None, None)
+        return _TestedPair(asked, unknown, (None, None), None, None, None)
     arrays = partial(as_arrays, scale=part.scale) if part.kind in ("numbers", "measurements") else label_arrays
     (one, right, one_unknown), (other, _, other_unknown) = arrays(own.given, own.right), arrays(base.given, own.right)
     clusters = [own.clusters[place] for place in known]
     found = paired_agreement((one[known], other[known]), right[known], clusters, figure.sums)
+    values = figure.sums.value(one[known], right[known]), figure.sums.value(other[known], right[known])
     if found is None or not unknown:
-        return _TestedPair(asked, unknown, found, found, found)
+        return _TestedPair(asked, unknown, values, found, found, found)
     if figure.at_end is None:
-        return _TestedPair(asked, unknown, found, None, None)
+        return _TestedPair(asked, unknown, values, found, None, None)
 
     def filled(x: "Numbers", missing: "Mask", *, is_highest: bool) -> "Numbers":
         assert figure.at_end is not None
@@ -230,4 +247,4 @@ def _beside(
         )
         for is_highest in (False, True)
     )
-    return _TestedPair(asked, unknown, found, low, high)
+    return _TestedPair(asked, unknown, values, found, low, high)

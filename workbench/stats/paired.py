@@ -199,6 +199,20 @@ def holm_of_known(p_values: Sequence[float | None]) -> list[float | None]:
     return [None if p_value is None else next(found) for p_value in p_values]
 
 
+def holm_of_differing(p_values: Sequence[float | None], differ: Sequence[bool]) -> list[float | None]:
+    """Return the same, adjusted for those that could have shown anything: a pair that is the same everywhere cannot.
+
+    Source: Tarone, R. E. (1990), A modified Bonferroni method for discrete data, Biometrics 46, 515-522.
+
+    Args:
+        p_values: Of each pair; None: it has none.
+        differ: Whether anything differs between the two.
+    """
+    pairs = list(zip(p_values, differ, strict=True))
+    found = iter(holm_of_known([p_value for p_value, differs in pairs if differs]))
+    return [next(found) if differs else None if p_value is None else 1.0 for p_value, differs in pairs]
+
+
 def level_shown(p_value: float, adjusted: float) -> float:
     """Return the level at which an interval says the same as the adjusted decision:
     it holds 0 where that is not below `LEVEL`.

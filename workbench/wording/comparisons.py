@@ -150,11 +150,15 @@ def verdict_text(difference: Difference, comparison: Comparison) -> str:
 def agreement_lines(comparison: Comparison) -> list[str]:
     """Return how far each side agrees with the targets beside its baseline: a line for each pair.
 
-    Accuracy is left out, which the mean of the scores is; of fields those where nothing is shown are counted.
+    Accuracy is left out, which the mean of the scores is; of fields those where nothing is shown are counted. Of two runs
+    pairs whose answers say the same everywhere have no line.
     """
     names = {(side.run_id, side.model): side_name(side, comparison) for side in comparison.sides}
     pairs: dict[str, list[AgreementDifference]] = {}
+    changed = {(one.run_id, one.model) for one in comparison.agreement if one.differs}
     for one in comparison.agreement:
+        if len(comparison.runs) == 2 and (one.run_id, one.model) not in changed:
+            continue
         name, base = names[one.run_id, one.model], names[one.baseline_run_id, one.baseline_model]
         if one.figure != "accuracy" or one.field is not None:
             pairs.setdefault(f"{name} − {base}", []).append(one)
@@ -178,7 +182,9 @@ def _agreement_parts(found: Sequence[AgreementDifference]) -> Iterator[str]:
             continue
         value = signed(one.found.difference, are_shares=False)
         bounds = "" if one.low is None else f" {bounds_text(one.low, one.high, are_shares=False)}"
-        yield f"{where}{_FIGURES.get(one.figure, one.figure)} {value}{bounds}: {_agreement_shown(one)}"
+        both = " beside ".join("–" if known is None else f"{known:.2f}" for known in (one.value, one.baseline_value))
+        figure = f"{where}{_FIGURES.get(one.figure, one.figure)} {both}".replace("-", "−")
+        yield f"{figure}, {value}{bounds}: {_agreement_shown(one)}"
     if not_shown:
         other = "other field" if told else "field"
         yield f"{'none in' if told else 'no difference shown in'} {plural(not_shown, other)}"

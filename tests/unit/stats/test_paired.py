@@ -3,7 +3,7 @@ import random
 import pytest
 from scipy import stats
 
-from workbench.stats.paired import LEVEL, holm, paired
+from workbench.stats.paired import LEVEL, holm, holm_of_differing, paired
 from workbench.stats.proportions import sign_test
 
 
@@ -52,3 +52,8 @@ def test_models_that_are_alike_are_rarely_told_apart() -> None:
         pairs = [paired(models[one], models[other]).p_value for one in range(5) for other in range(one)]
         wrong += min(holm(pairs)) < LEVEL
     assert wrong / runs <= 0.06
+
+
+def test_pairs_that_cannot_differ_cost_the_others_nothing() -> None:
+    assert holm_of_differing([0.02, 1.0, None, 0.03], [True, False, True, True]) == [0.04, 1.0, None, 0.04]
+    assert holm_of_differing([1.0, None], [False, False]) == [1.0, None]
