@@ -114,7 +114,7 @@ def test_the_tutorial_word_by_word(tmp_path: Path) -> None:
         done = bench(*shlex.split(command.removeprefix("$ workbench ")))
         assert without_chance(done.stdout, str(tmp_path)) == without_chance(said), command
         printed += 1
-    assert printed == 9
+    assert printed == 10
     header, row = (tmp_path / "tickets.csv").read_text().splitlines()[:2]
     assert header == "ticket,message,category,answer,score.exact,flag (workbench)"
     assert row.startswith("1,My parcel has not arrived and it was due on Monday.,delivery,")
