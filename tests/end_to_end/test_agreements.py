@@ -206,8 +206,14 @@ def test_agreement_is_a_tidy_frame(bench: Workbench) -> None:
     assert kappa.loc["m", "low"] < kappa.loc["m", "value"] == 1
     assert set(frame[frame.figure == "recall"].label) == set(LABELS)
     assert frame[(frame.figure == "precision") & (frame.model == "n")].label.tolist() == ["yes"]
+    confusion = Frames(bench.ledger.path).confusion("r1")
+    assert confusion.answers.sum() == 2 * 45
+    assert len(confusion) == 2 * 3 * 5
+    (given,) = confusion[(confusion.model == "n") & (confusion.target == "no") & (confusion.given == "yes")].answers
+    assert given == 15
     record(bench, "r2", {"m": [1.0] * 45})
     assert Frames(bench.ledger.path).agreement().empty
+    assert Frames(bench.ledger.path).confusion().empty
 
 
 def objects(bench: Workbench) -> None:

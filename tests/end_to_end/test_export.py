@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.etree.ElementTree import Element, fromstring
@@ -51,6 +52,7 @@ def test_junit_has_a_failure_by_scorer_and_an_error_without_an_answer(answered: 
     (failure,) = next(case for case in cases(answered) if case.get("name") == "s0")
     assert (failure.tag, failure.get("message")) == ("failure", "numeric: 0")
     assert "target: 999" in (failure.text or "")
+    assert "numeric: " in (failure.text or ""), "and why"
 
 
 def test_rows_in_every_format_say_the_same(answered: Workbench, tmp_path: Path) -> None:
@@ -62,6 +64,10 @@ def test_rows_in_every_format_say_the_same(answered: Workbench, tmp_path: Path) 
     frame = pandas.read_parquet(tmp_path / "x.parquet")
     assert len(lines) == len(table) == len(frame) == 12
     values = [line["score.numeric"] for line in lines]
+    for column in ("reason.numeric", "extracted.numeric", "state.numeric"):
+        assert [row[column] for row in table] == [line[column] or "" for line in lines]
+        assert list(frame[column].fillna("")) == [line[column] or "" for line in lines]
+    assert {*(line["reason.numeric"] for line in lines)} - {None}, "a judge says why"
     assert values.count(1.0) == 4
     assert values.count(0.0) == 2
     assert [row["score.numeric"] for row in table] == ["" if value is None else str(value) for value in values]
@@ -228,7 +234,9 @@ def test_targets_that_most_models_contradict_are_suspect(bench: Workbench) -> No
         ("2", "x2", 4, 4),
         ("1", "x1", 3, 4),
     ]
-    assert "workbench invalidate r1 --sample ID" in bench("show", "--suspects").stderr
+    said = bench("show", "--suspects").stderr
+    assert "workbench invalidate r1 --sample ID" in said
+    assert re.search(r"`workbench targets diff \S+\.toml`", said), "of its own job"
 
 
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", " =1", "\0=1", "＝1"])

@@ -16,7 +16,7 @@ from workbench.allowance.readings import Reading, readings_of
 from workbench.allowance.weights import weighing_of, weights_of
 from workbench.api.session import Target, ledger_to_read
 from workbench.errors import Fault, InputError
-from workbench.evaluation.agreements import figure_rows, run_agreement
+from workbench.evaluation.agreements import RunAgreement, confusion_rows, figure_rows, run_agreement
 from workbench.evaluation.comparison import (
     ComparisonRequest,
     compare_sides,
@@ -62,6 +62,12 @@ _AGREEMENT_TYPES = {
     **dict.fromkeys(("scorer", "field", "label", "figure"), "string"),
     **dict.fromkeys(("value", "low", "high"), "float64"),
     "n": "int64",
+}
+_CONFUSION_TYPES = {
+    **dict.fromkeys(("run_id", "model"), "string"),
+    "is_people": "bool",
+    **dict.fromkeys(("field", "target", "given", "kind"), "string"),
+    "answers": "int64",
 }
 _PROBE_TYPES = {
     **dict.fromkeys(("run_id", "requested_model", "answers", "failure", "tools"), "string"),
@@ -206,12 +212,30 @@ class Frames:
         """
         import pandas
 
+        frame = pandas.DataFrame(figure_rows(self._agreement(run)), columns=list(_AGREEMENT_TYPES))
+        return frame.astype(_AGREEMENT_TYPES)
+
+    def confusion(self, run: str = LAST) -> "pandas.DataFrame":
+        """Return one row per model, field, target and given label: how many answers gave it, where targets are few classes.
+
+        `kind` is `label`, or `another label` or `no label`, which have no `given`. Empty where no labels are read.
+
+        Args:
+            run: An id, the beginning of one, or `last`.
+
+        Raises:
+            InputError: There is no such run.
+        """
+        import pandas
+
+        frame = pandas.DataFrame(confusion_rows(self._agreement(run)), columns=list(_CONFUSION_TYPES))
+        return frame.astype(_CONFUSION_TYPES)
+
+    def _agreement(self, run: str) -> RunAgreement | None:
         with reading(self._ledger) as reader:
             run_id = find_run(reader, run)
             scorers = reader.all(RunScorer, run_ids=[run_id])
-            found = run_agreement(reader, reader.only(Provenance, run_id=run_id), scorers)
-        frame = pandas.DataFrame(figure_rows(found), columns=list(_AGREEMENT_TYPES))
-        return frame.astype(_AGREEMENT_TYPES)
+            return run_agreement(reader, reader.only(Provenance, run_id=run_id), scorers)
 
     def grid(
         self, run: str | None = None, *, baseline: str | None = None, scorer: str | None = None

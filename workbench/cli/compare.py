@@ -167,6 +167,10 @@ def as_objects(found: Comparison) -> dict[str, Any]:
             "units_per_right": msgspec.to_builtins(found.units_per_right.get(place)),
         }
     del plain["per_right"], plain["units_per_right"]
+    plain["planned"] = {
+        run.run_id: {model: number for (run_id, model), number in found.planned.items() if run_id == run.run_id}
+        for run in found.runs
+    }
     plain["runs"] = [{"run_id": run.run_id, "job": run.job, "started_at": run.started_at} for run in found.runs]
     for row, difference in zip(plain["differences"], found.differences, strict=True):
         row |= {"says": headline(difference, found), "beside_margin": found.beside_margin(difference)}

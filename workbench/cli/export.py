@@ -14,10 +14,18 @@ from workbench.api.session import ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import say, terminal_safe, terminal_safe_json
 from workbench.errors import InputError, no_folder
-from workbench.evaluation.exports import batch_lines, json_line, junit, rows, safe_for_a_spreadsheet, table_rows
+from workbench.evaluation.exports import (
+    batch_lines,
+    json_line,
+    junit,
+    rows,
+    safe_for_a_spreadsheet,
+    said_by,
+    table_rows,
+)
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import Reader, reading
-from workbench.ledger.rows import CurrentScore
+from workbench.ledger.score_rows import AnswerScore
 
 FORMATS = ("csv", "jsonl", "parquet", "batch", "junit")
 
@@ -88,11 +96,13 @@ def _write_parquet(reader: Reader, run_id: str, path: Path) -> None:
     import pyarrow.parquet
 
     table = reader.arrow("answers", run_id=run_id)
-    values: dict[str, dict[str, float | None]] = {}
-    for score in reader.all(CurrentScore, run_id=run_id):
-        values.setdefault(score.scorer, {})[score.request_key] = score.value
+    scores: dict[str, dict[str, AnswerScore]] = {}
+    for score in reader.all(AnswerScore, run_id=run_id):
+        scores.setdefault(score.scorer, {})[score.request_key] = score
     keys = table.column("request_key").to_pylist()
-    for scorer, own in values.items():
-        column = pyarrow.array([own.get(key) for key in keys], pyarrow.float64())
-        table = table.append_column(f"score.{scorer}", column)
+    for scorer, own in scores.items():
+        said = [said_by(scorer, own.get(key)) for key in keys]
+        for name in said_by(scorer, None):
+            kind = pyarrow.float64() if name.startswith("score.") else pyarrow.string()
+            table = table.append_column(name, pyarrow.array([one[name] for one in said], kind))
     pyarrow.parquet.write_table(table, path)

@@ -27,7 +27,7 @@ from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.answer_rows import WholeSample
 from workbench.ledger.job_rows import BestAndWorst, ModelMean, RunLine, best_and_worst, run_means
 from workbench.ledger.queries import reading
-from workbench.ledger.rows import RunId
+from workbench.ledger.rows import Provenance, RunId
 from workbench.ledger.run_rows import RunGate, SuspectSample
 from workbench.running.machines import machines_of
 from workbench.wording.agreements import NO_AGREEMENT
@@ -174,7 +174,7 @@ def show(run: str | None, calls: bool, suspects: bool, agreement: bool, as_json:
         status = status_now(run, figures.provenance.status, ongoing(reader, ledger, claims))
         if suspects:
             found = reader.all(SuspectSample, run_id=run, scorer=figures.standing.scorer or "")
-            _print_suspects(found, run, as_json)
+            _print_suspects(found, figures.provenance, as_json)
             return
         if calls:
             _print_calls(run_samples(reader, run, _ALL), figures.standing.scorer, as_json)
@@ -252,17 +252,16 @@ def _print_calls(rows: Iterable[WholeSample], scorer: str | None, as_json: bool)
     )
 
 
-def _print_suspects(rows: list[SuspectSample], run: str, as_json: bool) -> None:
+def _print_suspects(rows: list[SuspectSample], run: Provenance, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
     if rows:
         most = (column("answer", "most answer"), column("agree", "models"), column("models", "of"))
         print_table(rows, columns("sample_id", "target", *most), whole=("sample_id",))
-        out = commands.command("invalidate", run, "--sample", "ID", "--reason", "TEXT")
-        say(
-            f"where a target is wrong, correct it in the dataset: `{commands.CORRECTED_TARGETS}` shows which runs it concerns"
-        )
+        out = commands.command("invalidate", run.run_id, "--sample", "ID", "--reason", "TEXT")
+        shows = commands.corrected_targets(run.job_path)
+        say(f"where a target is wrong, correct it in the dataset: `{shows}` shows which runs it concerns")
         say(f"where nothing is right: `{out}`")
     else:
         say("no sample has most of three or more models agree on an answer that is not its target")

@@ -6,6 +6,8 @@ Words in capitals stand for what the reader fills in. A test gives every one of 
 import shlex
 from collections.abc import Sequence
 
+from workbench.endings import MADE_IN_PYTHON
+
 DEMO = "workbench demo"
 INIT = "workbench init"
 INIT_FOLDER = "workbench init my-evaluations"
@@ -53,6 +55,15 @@ def on_ledger(ledger: str, *words: str) -> str:
         *words: The command and its arguments, without those that name the ledger.
     """
     return command(*words, "--ledger", ledger)
+
+
+def corrected_targets(job_path: str) -> str:
+    """Return the command that shows which runs of a job a corrected target concerns.
+
+    Args:
+        job_path: As its run recorded it; a job that was made in Python has none.
+    """
+    return CORRECTED_TARGETS if job_path.endswith(MADE_IN_PYTHON) else command("targets", "diff", job_path)
 
 
 def named(name: str) -> list[str]:

@@ -134,6 +134,28 @@ def figure_rows(found: RunAgreement | None) -> list[dict[str, Any]]:
     return rows
 
 
+def confusion_rows(found: RunAgreement | None) -> list[dict[str, Any]]:
+    """Return how often each side gave each label for each target, as flat rows; of labels alone."""
+    if found is None:
+        return []
+    rows = []
+    for part in found.parts:
+        for side in part.sides:
+            if not isinstance(side.found, LabelAgreement):
+                continue
+            for target, counts in zip(part.labels, side.found.confusion, strict=True):
+                named = {
+                    "run_id": found.run_id, "model": side.name, "is_people": side.is_people,
+                    "field": part.field, "target": target,
+                }  # fmt: skip
+                given = [(label, "label") for label in part.labels] + [(None, "another label"), (None, "no label")]
+                rows += [
+                    named | {"given": label, "kind": kind, "answers": count}
+                    for (label, kind), count in zip(given, counts, strict=True)
+                ]
+    return rows
+
+
 def _figures(side: SideAgreement) -> Iterator[dict[str, Any]]:
     of = side.found
     if of is None:

@@ -20,15 +20,16 @@ _MOST_SAID_CHARS = 2_000
 
 
 def rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
-    """Return one flat row per request: the columns of `answers`, and columns `score.NAME` and `state.NAME` for each scorer."""
+    """Return one flat row per request: the columns of `answers`, and what each scorer says in columns `score.NAME`,
+    `extracted.NAME`, `reason.NAME` and `state.NAME`.
+    """
     scorers = [scorer.scorer for scorer in reader.all(RunScorer, run_ids=[run_id])]
     for answer, own in _scored(reader, run_id):
         calls = answer.tool_calls
         yield (
             msgspec.structs.asdict(answer)
             | {"tool_calls": json.dumps(calls) if calls else None}
-            | {f"score.{scorer}": own[scorer].value if scorer in own else None for scorer in scorers}
-            | {f"state.{scorer}": own[scorer].state if scorer in own else None for scorer in scorers}
+            | {name: value for scorer in scorers for name, value in said_by(scorer, own.get(scorer)).items()}
         )
 
 
@@ -60,7 +61,7 @@ def table_rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
             | ({"id": answer.own_id} if repeat else {})
             | {title: _cell(metadata.get(name)) for name, title in named.items()}
             | {"answer": answer.answer}
-            | {name: value for scorer in scorers for name, value in _said(scorer, scores.get(scorer)).items()}
+            | {name: value for scorer in scorers for name, value in said_by(scorer, scores.get(scorer)).items()}
             | {name: whole[name] for name in _LAST}
             | {"tool_calls": json.dumps(answer.tool_calls) if answer.tool_calls else None}
         )
@@ -75,7 +76,7 @@ def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
-def _said(scorer: str, score: AnswerScore | None) -> dict[str, Any]:
+def said_by(scorer: str, score: AnswerScore | None) -> dict[str, Any]:
     """Return what a scorer says of an answer: of a judge, its verdict and its reason."""
     values = (None, None, None, None) if score is None else (score.value, score.extracted, score.reason, score.state)
     return dict(zip((f"{name}.{scorer}" for name in ("score", "extracted", "reason", "state")), values, strict=True))
@@ -207,7 +208,9 @@ def _add_case(suite: Element, job: str, case: _Case) -> None:
         reasons.insert(0, "left out of the scores")
     found = SubElement(added, kind, message=_line(", ".join(reasons)))
     if kind == "failure":
-        found.text = visible(f"target: {answer.target}\nanswer: {answer.answer or ''}"[:_MOST_SAID_CHARS])
+        said = [f"{name}: {score.reason}" for name, score in case.scores.items() if score.reason]
+        lines = [f"target: {answer.target}", *said, f"answer: {answer.answer or ''}"]
+        found.text = visible("\n".join(lines)[:_MOST_SAID_CHARS])
 
 
 def _line(text: str) -> str:

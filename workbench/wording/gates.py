@@ -98,7 +98,11 @@ def _scored(of: MeanFound) -> str:
     if of.low is None or of.high is None:
         return f"{of.mean:.3f} on {plural(of.samples, 'sample')}, too few for an interval,"
     mean = range_text(of.mean, of.at_worst, of.at_best)
-    return f"{mean} [{of.low:.3f}, {of.high:.3f}] on {plural(of.samples, 'sample')}"
+    return f"{mean} {_bounds(of.low, of.high)} on {plural(of.samples, 'sample')}"
+
+
+def _bounds(low: float, high: float) -> str:
+    return f"[{low:.3f}, {high:.3f}]".replace("-", "−")
 
 
 _COUNTED = {
@@ -148,8 +152,8 @@ def _agreement(found: GateFinding, of: AgreementFound) -> str:
     value = f"{of.value:.3f}"
     if of.at_lowest is not None and of.at_highest is not None:
         value = f"{of.at_lowest:.3f} to {of.at_highest:.3f}"
-    bounds = ", without an interval," if of.low is None or of.high is None else f" [{of.low:.3f}, {of.high:.3f}]"
-    says = f"{found.model} has a {figure} of {value}{bounds} {by}; {wanted}"
+    bounds = ", without an interval," if of.low is None or of.high is None else f" {_bounds(of.low, of.high)}"
+    says = f"{found.model} has a {figure} of {value.replace('-', '−')}{bounds} {by}; {wanted}"
     if of.left_out:
         says += f"; {of.left_out} of {of.asked} answers without a number are left out of it"
     return says + (f"; {of.unknown} of {of.asked} answers are unknown" if of.unknown else "")
