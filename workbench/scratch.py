@@ -21,9 +21,25 @@ def make_private(folder: Path) -> None:
     Raises:
         OSError: It cannot be made.
     """
-    for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
+    for missing in _missing(folder):
         missing.mkdir(mode=0o700, exist_ok=True)
     folder.mkdir(exist_ok=True)  # fails where a file is in the way
+
+
+def make_readable(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, with mode 0755; one that is there keeps its own.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    for missing in _missing(folder):
+        missing.mkdir(exist_ok=True)
+        missing.chmod(0o755)  # whatever the umask: others are meant to read it
+
+
+def _missing(folder: Path) -> list[Path]:
+    """Return which of a folder and those above it are not there, the topmost first."""
+    return [one for one in reversed((folder, *folder.parents)) if not one.exists()]
 
 
 class ScratchFolder:

@@ -282,6 +282,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("team's folder by a relative path", "runs", files(workbench_toml='[ledger]\nurl = "ducklake:postgres:dbname=x"\ndata = "data"\n')),
     ("broken settings", "models", files(workbench_toml="[profiles\n")),
     ("unknown setting", "models", files(workbench_toml="defalt_profile = 1\n")),
+    ("rights of pages", "models", files(workbench_toml='reports_mode = "group"\n')),
     ("unreadable settings", "models", lambda bench: (bench.folder / "workbench.toml").write_bytes(b"\xff")),
     ("time zone", "models", files(workbench_toml='[account]\ntime_zone = "Europe/Berln"\n')),
     ("cap of nothing", "models", files(workbench_toml='[[caps]]\nper = "day"\n')),

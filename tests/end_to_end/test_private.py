@@ -1,7 +1,9 @@
 """Who gets the key, what a page may run, and what acts on a terminal."""
 
+import base64
 import json
 import os
+import random
 import signal
 import subprocess
 import time
@@ -102,7 +104,7 @@ def mode(path: Path) -> str:
 
 
 @pytest.mark.file_ledger
-def test_what_holds_prompts_and_answers_is_its_owner_s_alone_unless_a_folder_is_opened(bench: Workbench) -> None:
+def test_what_holds_prompts_and_answers_is_its_owner_s_alone(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())
     run = Path(bench.json("run", "job.toml")["report"])
@@ -114,6 +116,47 @@ def test_what_holds_prompts_and_answers_is_its_owner_s_alone_unless_a_folder_is_
     for form in ("csv", "parquet"):
         bench("export", "--format", form, "--output", f"answers.{form}")
         assert mode(bench.folder / f"answers.{form}") == "0o600"
-    run.parent.chmod(0o755)
-    bench("report")
-    assert {mode(path) for path in run.parent.glob("*.html")} == {"0o644"}, "whoever opens the folder shows its pages"
+
+
+@pytest.mark.file_ledger
+def test_whoever_opens_a_folder_of_pages_shows_all_that_they_need(bench: Workbench) -> None:
+    noise = random.Random(7)
+    texts = [base64.b64encode(noise.randbytes(120_000)).decode() for _ in range(30)]
+    bench.write("sums.jsonl", "".join(json.dumps({"input": text, "target": 1}) + "\n" for text in texts))
+    bench.write("job.toml", job())
+    run = Path(bench.json("run", "job.toml")["report"])
+    folder = run.parent
+    bench("report")  # the pages that a run leaves as they are
+    own = folder / "notes.html"
+    own.write_text("a user's own")
+    own.chmod(0o600)
+    for opened in (0o755, 0o700):
+        folder.chmod(opened)
+        bench("run", "job.toml")
+        parts, written = folder / f"{run.stem}.samples", set(folder.iterdir()) - {own}
+        assert len(list(parts.iterdir())) > 5
+        assert {path.suffix for path in written} == {".html", ".js", ".samples"}
+        assert {mode(path) for path in written if path.is_dir()} == {oct(opened)}
+        assert {mode(path) for path in written if path.is_file()} == {oct(opened & 0o644)}
+        assert {mode(path) for path in parts.iterdir()} == {oct(opened & 0o644)}
+        assert mode(own) == "0o600"
+    folder.chmod(0o755)
+    compared = Path(bench.json("compare", "last", run.stem)["report"])
+    assert {mode(path) for path in (compared, run, *folder.glob("*.js"))} == {"0o644"}
+
+
+@pytest.mark.file_ledger
+def test_settings_say_that_new_folders_of_pages_are_for_all(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    bench.write("workbench.toml", 'reports_mode = "shared"\n')
+    before = os.umask(0o077)
+    try:
+        for folder, words in {"reports": (), "open/er": ("--reports", "open/er")}.items():
+            run = Path(bench.json("run", "job.toml", *words)["report"])
+            assert run.parent == bench.folder / folder
+            assert {mode(path) for path in run.parent.iterdir()} == {"0o644"}
+    finally:
+        os.umask(before)
+    assert {mode(bench.folder / name) for name in ("reports", "open", "open/er")} == {"0o755"}
+    assert mode(bench.folder / "ledger.duckdb") == "0o600"

@@ -25,7 +25,7 @@ from workbench.local_platform.contradictions import contradictions
 from workbench.records import Model
 from workbench.running.machines import RunPresence, machines_of
 from workbench.running.slots import Slots
-from workbench.scratch import ScratchFolder
+from workbench.scratch import ScratchFolder, make_readable
 from workbench.settings.endpoint import (
     LOCAL,
     Endpoint,
@@ -361,10 +361,21 @@ def slots_root(where: Target) -> tuple[Path, bool]:
     return (state_folder() / "slots", False) if named is None else (Path(named).expanduser(), True)
 
 
-def pages_folder(where: Target, ledger: Ledger) -> Path:
-    """Return where a ledger's pages go: `reports/`, and a folder of its own in there for any but the default ledger."""
+def pages_folder(where: Target, ledger: Ledger, named: Path | None = None) -> Path:
+    """Return where a ledger's pages go: `reports/`, and a folder of its own in there for any but the default ledger.
+
+    It is made here where the settings open it to others.
+
+    Args:
+        named: The folder that a user names in place of it.
+    """
     folder = where.folder / "reports"
-    return folder if ledger.address.is_shared or ledger.path.name == DEFAULT_LEDGER else folder / ledger.path.stem
+    is_default = ledger.address.is_shared or ledger.path.name == DEFAULT_LEDGER
+    folder = named or (folder if is_default else folder / ledger.path.stem)
+    if load_settings(where.folder).reports_mode == "shared":
+        with contextlib.suppress(OSError):  # whoever writes there says why it cannot be
+            make_readable(folder)
+    return folder
 
 
 def refuse_mixing(reader: Reader, ledger: Ledger, *, simulated: bool) -> None:

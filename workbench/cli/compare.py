@@ -112,7 +112,7 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
             weighing = weighing_of(ledger.allowance, ledger.zone)
             found = compare_sides(load_input(reader, wanted, weighing), wanted)
     else:
-        folder = given["reports"] or pages_folder(where, ledger)
+        folder = pages_folder(where, ledger, given["reports"])
         found, write = compare_page(ledger, wanted, folder, PAGES, single)
     if as_json:
         print_json(as_objects(found) | {"report": None if write is None else str(write())})

@@ -256,7 +256,7 @@ def carry_out(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any]
         shown.append(end)
         show(end, figures)
 
-    reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
+    reports = None if given["no_report"] else pages_folder(where, ledger_to_write(where), given["reports"])
     is_watched = not given["no_progress"] and sys.stderr.isatty()
     chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=is_watched)
     end = anyio.run(run_judged, where, job, chosen, None if given["as_json"] else show_once)

@@ -73,7 +73,7 @@ def probe(
         say("nothing was sent; --yes sends them")
         sys.exit(ExitCode.INCOMPLETE)
     ledger = ledger_to_write(where)
-    folder = None if given["no_report"] else given["reports"] or pages_folder(where, ledger)
+    folder = None if given["no_report"] else pages_folder(where, ledger, given["reports"])
     shown, line_of = sys.stderr.isatty(), finished_routes(repeat)
     asked = RunOptions(fresh=True, fixed=True, reports=folder, show_progress=shown, is_brief=True, line_of=line_of)
     end = anyio.run(run_job, where, job, asked)

@@ -293,7 +293,7 @@ def report(run: str | None, every: bool, is_opened: bool, as_json: bool, **given
         with reading(ledger) as reader:
             run = find_run(reader, run or "last")
     wanted = [run] if run else every_run(ledger) if every else newest_run(ledger)
-    folder = given["reports"] or pages_folder(where, ledger)
+    folder = pages_folder(where, ledger, given["reports"])
     show = every and sys.stderr.isatty()
     with tqdm(total=len(wanted), unit=" pages", disable=not show) as bar:
         if single:

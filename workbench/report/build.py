@@ -1,7 +1,9 @@
 """Pages as files: templates filled, their scripts beside them, whole or not at all."""
 
 import base64
+import contextlib
 import gzip
+import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -43,6 +45,11 @@ from workbench.wording.routes import late_text
 T = TypeVar("T", bound=QueryRow)
 _TEMPLATES = resources.files(__package__).joinpath("templates")
 _SHOWN_CHARS = 2_000
+_RUN = r"\d{8}T\d{6}-[0-9a-f]{6}"
+_WRITTEN = re.compile(
+    rf"(index|allowance|routes|job-.*-[0-9a-f]{{8}}|{_RUN}.*)\.html|{_RUN}\.samples|(workbench|vega)-[0-9a-f.]+\.js"
+)
+"""What is written into a folder of pages; it may be one that has other files too."""
 
 
 class AsOf(NamedTuple):
@@ -262,6 +269,8 @@ def write_html(asked: PageContext, name: str, frame: PageHead, pages: Sequence[P
         beside = asked.folder / script.name
         if not beside.is_file() or beside.read_bytes() != script.text.encode():
             write_page(asked.folder, script.name, script.text)
+        else:
+            _take_rights(beside, asked.folder.stat().st_mode & 0o644 | 0o600)
     template = _environment().get_template(f"{frame.page}.html")
     text = template.render(
         frame=frame,
@@ -313,6 +322,23 @@ def write_page(folder: Path, name: str, text: str) -> Path:
     # whoever opened the folder for others wants its pages to be read
     put_whole(path, text, mode=path.parent.stat().st_mode & 0o644 | 0o600)
     return path
+
+
+def take_rights_of(folder: Path) -> None:
+    """Give the pages in a folder, their scripts and the texts beside them its rights, which may have changed since."""
+    mode = folder.stat().st_mode
+    file_mode, folder_mode = mode & 0o644 | 0o600, mode & 0o755 | 0o700
+    for path in folder.iterdir():
+        if _WRITTEN.fullmatch(path.name) and not path.is_symlink():
+            _take_rights(path, folder_mode if path.is_dir() else file_mode)
+            for part in path.glob("*.js") if path.is_dir() else ():
+                _take_rights(part, file_mode)
+
+
+def _take_rights(path: Path, mode: int) -> None:
+    with contextlib.suppress(OSError):  # another user's, who alone may change it, or removed meanwhile
+        if path.stat().st_mode & 0o777 != mode:
+            path.chmod(mode)
 
 
 def packed_json(value: Any) -> str:

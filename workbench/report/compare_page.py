@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,17 @@ from workbench.evaluation.slices import Slice
 from workbench.ledger.score_rows import SideSample
 from workbench.ledger.store import Ledger
 from workbench.report import charts
-from workbench.report.build import Draft, Page, PageHead, SingleFile, asked_of, packed_json, write_html
+from workbench.report.build import (
+    Draft,
+    Page,
+    PageContext,
+    PageHead,
+    SingleFile,
+    asked_of,
+    packed_json,
+    take_rights_of,
+    write_html,
+)
 from workbench.report.compare_samples import compared_samples
 from workbench.report.compare_texts import texts_by_place
 from workbench.report.drawing import Chart, Colours, drawn
@@ -116,7 +127,13 @@ def compare_page(
     }
     kind = "compare" if single is None else "compare.single"
     name = f"{_name([run.run_id for run in runs])}.{kind}.html"
-    return found, lambda: write_html(asked, name, frame, pages, content)
+    return found, partial(_written, asked, name, frame, pages, content)
+
+
+def _written(asked: PageContext, name: str, frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> Path:
+    path = write_html(asked, name, frame, pages, content)
+    take_rights_of(asked.folder)
+    return path
 
 
 def _every_baseline(material: ComparisonInput, found: Comparison, by: str | None) -> list[Comparison]:

@@ -11,7 +11,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import RunId
 from workbench.ledger.store import POLL_S, Ledger
 from workbench.report.allowance_page import allowance_page
-from workbench.report.build import Page, SingleFile, asked_of, ledger_page
+from workbench.report.build import Page, SingleFile, asked_of, ledger_page, take_rights_of
 from workbench.report.index_page import index_page
 from workbench.report.job_page import job_page
 from workbench.report.routes_page import routes_page
@@ -79,7 +79,9 @@ def write_pages(
         each(run_id)
     for write in of_jobs:
         write()
-    return [written[run_id] for run_id in run_ids] + [write() for write in whole]
+    paths = [written[run_id] for run_id in run_ids] + [write() for write in whole]
+    take_rights_of(folder)
+    return paths
 
 
 def single_page(ledger: Ledger, run_id: str, folder: Path, single: SingleFile = SingleFile()) -> Path:  # noqa: B008 - frozen

@@ -8,6 +8,7 @@ key_env = "LAB_API_KEY"                    # the name of a variable, in the envi
 # key_file = "~/.config/lab.key"           # or a file that holds the key alone
 # gateway_limit_s = 300
 
+# reports_mode = "shared"                  # new folders of pages are readable by all users of this machine
 # slots_folder = "/var/lib/workbench/slots"  # shared by all users of this machine, who make it writable for each other
 
 [account]
@@ -196,6 +197,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The ledger that several machines share; by default `ledger.duckdb` in this folder."""
     routes: dict[str, RouteSettings] = {}
     """By model id, what is known of it."""
+    reports_mode: Literal["private", "shared"] = "private"
+    """Who may read new folders of pages: you alone (0700), or all users of this machine (0755)."""
     slots_folder: str | None = None
     """Where the slots of all users of this machine are kept; by default each user's own are in the state folder."""
 
