@@ -86,6 +86,23 @@ def test_a_job_file_and_the_same_job_made_in_python_share_answers(folder: Path) 
 
 
 @pytest.mark.file_ledger
+def test_what_stops_a_run_is_allowed_as_its_message_says(folder: Path) -> None:
+    constant = made(prompt={"template": "Say something."})
+    with pytest.raises(wb.WorkbenchError) as stopped:
+        wb.run(constant, folder=folder, report=False)
+    said = re.search(r"allow=(\[.*?\])", str(stopped.value))
+    assert said is not None
+    ended = wb.run(constant, folder=folder, report=False, allow=json.loads(said[1]))
+    assert ended.summary.completed == 10
+    one = asyncio.run(wb.run_async(constant, folder=folder, report=False, allow="constant_prompt"))
+    assert one.summary.reused == 10
+    with pytest.raises(
+        wb.WorkbenchError, match=r"allow: 'constant_promt' is not .* \(did you mean 'constant_prompt'\?\)"
+    ):
+        wb.run(constant, folder=folder, report=False, allow=["constant_promt"])
+
+
+@pytest.mark.file_ledger
 def test_a_run_of_a_part_says_so_and_is_no_occasion(folder: Path) -> None:
     part = wb.run(made(), folder=folder, progress=False, limit=2, models=MODELS[:1], max_in_flight=1)
     assert part.summary.planned == 2

@@ -63,7 +63,7 @@ def test_a_run_says_what_it_leaves_out_of_its_prompts(tmp_path: Path) -> None:
         bench.write("job.toml", JOB.format(model="m", template="{{ input }}", most=64))
         assert (
             "error: job.toml:4: prompt: no prompt shows what is a part of the question by its name; a template names it as "
-            "{{ passage }}; nothing was sent (--allow passage_not_shown sends it)\n"
+            '{{ passage }}; nothing was sent (--allow passage_not_shown, in Python allow=["passage_not_shown"], sends it)\n'
         ) in bench("run", "job.toml", "--no-report", code=2).stderr
         assert (
             "warning: job.toml:4: prompt: no prompt shows the columns 'passage'"

@@ -583,6 +583,7 @@ NOT_HERE = {
     "api/made_jobs.py: _job": "of the Python API",
     "evaluation/gates.py: _baseline": "a run that is its own baseline",
     "job/narrowing.py: _first": "of the Python API; the command line checks the number",
+    "job/narrowing.py: allowing": "of the Python API; the command line checks the name",
     "allowance/readings.py: read_from_platform": "a platform whose routes have weights",
     "cli/allowance.py: _asked": "a platform that does not say what was used",
     "client/chat.py: _listed": "a platform that lists no models",

@@ -31,7 +31,7 @@ from workbench.endings import FailedRoute, GateResult, RunEnd, RunStatus, RunSum
 from workbench.errors import Fault, InputError
 from workbench.job.job import Job, Part
 from workbench.job.job import load_job as _load_job
-from workbench.job.narrowing import narrowed
+from workbench.job.narrowing import allowing, narrowed
 from workbench.job.occasions import named_occasion
 from workbench.planning.again import Kind
 from workbench.planning.models import QUESTION
@@ -174,6 +174,7 @@ def run(
     leave_behind: str | None = None,
     occasion: str | None = None,
     fixed: bool = False,
+    allow: str | Sequence[str] = (),
     report: bool = True,
     progress: bool | None = None,
 ) -> Run:
@@ -199,6 +200,7 @@ def run(
         leave_behind: Ignore the answers that this run, on another machine of the team, has not uploaded.
         occasion: The scheduled time to run, such as 2026-11-21 or 2026-11-21T02:00, for a job with `run.reuse = "occasion"`.
         fixed: Keep to the limit from the start, instead of adapting to the platform.
+        allow: Findings of `workbench lint` that would stop this run, or one, such as `constant_prompt`; they are sent.
         report: Whether to write the run's page.
         progress: Whether to show a progress bar; by default at a terminal and in a notebook.
 
@@ -210,7 +212,7 @@ def run(
         fresh=fresh, resume=resume, again=again, max_tokens=max_tokens, leave_behind=leave_behind,
         occasion=_occasion(occasion), fixed=fixed, interrupts=Interrupts(),
     )  # fmt: skip
-    part = _part(job, limit, models, max_in_flight, recorded_part(where, options))
+    part = allowing(_part(job, limit, models, max_in_flight, recorded_part(where, options)), allow)
     return on_a_loop(partial(_run, where, part, options, report, progress), options.interrupts)
 
 
@@ -232,6 +234,7 @@ async def run_async(
     leave_behind: str | None = None,
     occasion: str | None = None,
     fixed: bool = False,
+    allow: str | Sequence[str] = (),
     report: bool = True,
     progress: bool | None = None,
 ) -> Run:
@@ -241,7 +244,7 @@ async def run_async(
         fresh=fresh, resume=resume, again=again, max_tokens=max_tokens, leave_behind=leave_behind,
         occasion=_occasion(occasion), fixed=fixed,
     )  # fmt: skip
-    part = _part(job, limit, models, max_in_flight, recorded_part(where, options))
+    part = allowing(_part(job, limit, models, max_in_flight, recorded_part(where, options)), allow)
     return await _run(where, part, options, report, progress)
 
 

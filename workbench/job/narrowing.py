@@ -3,7 +3,7 @@
 import fnmatch
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -15,10 +15,20 @@ from workbench.job.job import Job, ModelSpec, Part
 _PILOT_SEED = 20
 
 
-def allowing(job: Job, findings: Sequence[Worthless]) -> Job:
-    """Return the same job, which some findings of lint do not stop."""
-    run = msgspec.structs.replace(job.run, allow=[*job.run.allow, *findings])
-    return msgspec.structs.replace(job, run=run) if findings else job
+def allowing(job: Job, findings: str | Sequence[str]) -> Job:
+    """Return the same job, which some findings of lint, or this one, do not stop.
+
+    Raises:
+        InputError: One is not a finding that stops a run.
+    """
+    known = {str(name): name for name in get_args(Worthless)}
+    named = (findings,) if isinstance(findings, str) else tuple(findings)
+    for one in named:
+        if one not in known:
+            problem = f"{one!r} is not a finding that stops a run"
+            raise InputError(Fault("allow", problem, nearest(one, known) or f"one of {', '.join(known)}"))
+    run = msgspec.structs.replace(job.run, allow=[*job.run.allow, *(known[one] for one in named)])
+    return msgspec.structs.replace(job, run=run) if named else job
 
 
 def narrowed(

@@ -96,8 +96,13 @@ def refuse(job: Job, findings: Sequence[Finding]) -> None:
     found = [finding for finding in findings if finding.stops is not None and finding.stops not in job.run.allow]
     if found:
         raise InputError(
-            *(Fault(one.where, f"{one.text}; nothing was sent", f"--allow {one.stops} sends it") for one in found)
+            *(Fault(one.where, f"{one.text}; nothing was sent", _allowing_text(str(one.stops))) for one in found)
         )
+
+
+def _allowing_text(finding: str) -> str:
+    """Return how a finding that stops a run is allowed, on the command line and in Python."""
+    return f'--allow {finding}, in Python allow=["{finding}"], sends it'
 
 
 def _worthless(plan: Plan) -> Iterator[Finding]:
