@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import signal
 from collections import Counter
 from pathlib import Path
@@ -275,7 +276,9 @@ def test_a_killed_fresh_run_goes_on_with_resume(tmp_path: Path) -> None:
         process.communicate()
         killed = bench.json("runs")[0]
         assert killed["status"] is None
-        result = bench.json("run", "--resume", killed["run_id"], "--no-report")
+        command = bench("runs").stderr.partition("continue with: workbench ")[2].splitlines()[0]
+        assert command == bench("show").stderr.partition("continue with: workbench ")[2].splitlines()[0]
+        result = bench.json(*shlex.split(command), "--no-report")
         assert result["planned"] == 100
         assert result["reused"] + result["completed"] == 100
         assert result["reused"] >= 20

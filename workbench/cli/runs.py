@@ -74,6 +74,8 @@ def runs(most: int | None, as_json: bool, **given: Any) -> None:
         rows = as_now(reader.all(RunLine, most=most, run_ids=None), ongoing(reader, ledger, claims))
         every = reader.all(ModelMean, most=most, run_ids=None)
         standing = open_alarms(reader)
+        unfinished = [row.run_id for row in rows if row.status not in _NOTHING_LEFT]
+        began = reader.only(Provenance, run_id=unfinished[0]) if unfinished else None
     if as_json:
         means = {one.run_id: one for one in run_means(every)}
         ends = best_and_worst(every)
@@ -101,10 +103,9 @@ def runs(most: int | None, as_json: bool, **given: Any) -> None:
     )
     if len(rows) < in_all:
         say(f"{len(rows)} of {count(in_all)} runs; --limit N shows more")
-    open_ones = [row for row in rows if row.status not in _NOTHING_LEFT]
-    if open_ones:
-        shows = commands.command("show", open_ones[0].run_id, *options.words(where))
-        say(f"`{shows}` shows what is missing; rerun its job to send only that")
+    if began is not None:
+        shows = commands.command("show", began.run_id, *options.words(where))
+        say(f"`{shows}` shows what is missing; continue with: {resume_text(began, ledger.name)}")
     for line in open_lines(standing, ledger.name):
         say(line)
 
