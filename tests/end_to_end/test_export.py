@@ -172,10 +172,13 @@ def test_a_scorer_that_breaks_is_told_everywhere_and_passes_nothing(bench: Workb
     bench.write("sums.jsonl", sums(4))
     bench.write("job.toml", job() + '[[scorers]]\nname = "custom"\nfunction = "own.py:odd"\n')
     said = "custom failed on 4 of 4 answers: ValueError: no number"
-    done = bench("run", "job.toml")
-    assert said in done.stdout
+    done = bench("run", "job.toml", code=3)
+    command = f"workbench score {bench.json('runs')[0]['run_id']} --ledger "
+    assert f"continue with: {command}" in done.stdout
     assert f"{said}." in Path(done.stdout.split("page: ")[1].strip()).read_text("utf-8")
-    assert said in bench("show").stdout
+    for printed in (done.stdout, bench("show").stdout, bench("score", "last", code=3).stdout):
+        assert printed.count("custom failed") == printed.count(said) == 1
+    assert bench("run", "job.toml", "--no-report", "--json", code=3).stdout
     shown = bench.json("show")
     assert shown["broken_scorers"] == [
         {
@@ -192,6 +195,9 @@ def test_a_scorer_that_breaks_is_told_everywhere_and_passes_nothing(bench: Workb
     error = suite[0].find("error")
     assert error is not None
     assert error.get("message") == "custom: the scorer failed: ValueError: no number"
+    bench.write("own.py", "def odd(answer, sample):\n    return 1\n")
+    bench("score", "last")
+    bench("run", "job.toml", "--no-report")
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ from workbench.errors import (
 from workbench.evaluation.alarms import watches_of
 from workbench.evaluation.gates import ask_gates, is_met, record_gates, record_status, undecidable_gates
 from workbench.evaluation.rescore import DatasetColumns, rescore
-from workbench.evaluation.run_figures import RunFigures, find_run, run_figures
+from workbench.evaluation.run_figures import RunFigures, broken_scorers, find_run, judges_nothing, run_figures
 from workbench.job.file import PREVIOUS, GatesTable
 from workbench.job.job import Job, Part
 from workbench.job.narrowing import part_of
@@ -79,6 +79,7 @@ from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, FanOutSettings
 from workbench.running.signals import AbortedBySignal, abort_on_signal, handled_signals
 from workbench.running.tempo import ACCOUNT, EMBEDDED
+from workbench.scoring.custom import Custom
 from workbench.scoring.reference import MOST_SAMPLES
 from workbench.settings.endpoint import LOCAL
 from workbench.wording.changes import findable_text
@@ -292,7 +293,7 @@ async def _scored(
     judges: AskJudges | None,
     show: Callable[[RunEnd], RunEnd],
 ) -> RunEnd:
-    """Score and show what the run left; only a judge or a gate of its job changes its exit code here."""
+    """Score and show what the run left; only a judge, a gate or a failing scorer of its job changes its exit code here."""
     job = plan.job
     try:
         with abort_on_signal(handled):
@@ -307,6 +308,7 @@ async def _scored(
         with abort_on_signal(handled):
             if end.summary.status is RunStatus.COMPLETE:
                 end = _to_judge(ledger, job, end) if end.to_judge else _decided(ledger, job, end)
+            end = _with_failed_scorers(ledger, job, end)
     except (Exception, AbortedBySignal) as failed:
         return _without_pages(ledger, job, end, failed)
     try:
@@ -314,6 +316,15 @@ async def _scored(
             return show(end)
     except (Exception, AbortedBySignal) as failed:
         return _without_pages(ledger, job, end, failed)
+
+
+def _with_failed_scorers(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:
+    """Return the end of a run, which is incomplete where a scorer of one's own failed on every answer."""
+    if end.exit_code != ExitCode.DONE or not any(isinstance(scorer, Custom) for scorer in job.scorers):
+        return end
+    with reading(ledger, frugal=True) as reader:
+        is_left = judges_nothing(broken_scorers(reader, [end.summary.run_id]))
+    return msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE) if is_left else end
 
 
 def _columns(plan: Plan) -> DatasetColumns:

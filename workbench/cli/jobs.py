@@ -25,7 +25,7 @@ from workbench.display.columns import column, columns
 from workbench.display.text import count, plural
 from workbench.endings import RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, WorkbenchError
-from workbench.evaluation.run_figures import RunFigures, run_figures
+from workbench.evaluation.run_figures import RunFigures, judges_nothing, run_figures
 from workbench.job.job import Job, Part, load_job
 from workbench.job.narrowing import pilot_of
 from workbench.ledger.queries import reading
@@ -304,6 +304,8 @@ def _show(
         if end.to_judge and job.budget.is_in_units and not end.summary.failed and not end.summary.pending:
             # to run it again would weigh the judge as little as this run did, and ask it nothing
             says = commands.on_ledger(ledger_to_write(where).name, "score", end.summary.run_id, "--yes")
+        if end.summary.status is RunStatus.COMPLETE and figures and judges_nothing(figures.broken):
+            says = commands.on_ledger(ledger_to_write(where).name, "score", end.summary.run_id)  # once it is repaired
         echo(f"continue with: {says}")
 
 

@@ -29,10 +29,11 @@ _WHERE_MISSING = ("mean", "samples", "not_right", "unknown")
 
 def print_findings(found: RunFigures) -> None:
     """Print what a run found, after its numbers: last its verdict and the table behind it."""
-    for line in _notes(found):
+    verdict = run_verdict(found)
+    for line in _notes(found, verdict):
         echo(line)
     echo()
-    if verdict := run_verdict(found):
+    if verdict:
         echo_sentences(verdict)
     if grid := found.standing.factors:
         echo_sentences(factors_text(grid))
@@ -76,11 +77,11 @@ def print_agreement(found: RunAgreement, *, by_class: bool = False) -> None:
     echo()
 
 
-def _notes(found: RunFigures) -> Iterator[str]:
-    """Return what a reader of the scores has to know."""
+def _notes(found: RunFigures, verdict: str) -> Iterator[str]:
+    """Return what a reader of the scores has to know and the verdict does not say."""
     if found.provenance.narrowed:
         yield f"narrowed to {found.provenance.narrowed}"
-    yield from map(broken_text, found.broken)
+    yield from (text for text in map(broken_text, found.broken) if text not in verdict)
     yield from map(unknown_end_text, found.unknown_ends)
     yield from _substitutes(found)
     yield from failures_text(found.outcomes)

@@ -22,7 +22,7 @@ from workbench.endings import GateResult
 from workbench.errors import ExitCode
 from workbench.evaluation.references import reference_objects
 from workbench.evaluation.rescore import rescore
-from workbench.evaluation.run_figures import find_run, run_figures, score_objects
+from workbench.evaluation.run_figures import find_run, judges_nothing, run_figures, score_objects
 from workbench.job.job import Job, load_job, parse_job
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import CurrentScore
@@ -92,8 +92,8 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
             echo(f"gate {gate.gate} {gate.result}: {gate.says}")
     for one in figures.broken if as_json else ():
         say(broken_text(one))
-    nothing_judged = any(one.failed == one.answers for one in figures.broken)
-    sys.exit(code or (ExitCode.INCOMPLETE if pending or left or nothing_judged else ExitCode.DONE))
+    is_incomplete = pending or left or judges_nothing(figures.broken)
+    sys.exit(code or (ExitCode.INCOMPLETE if is_incomplete else ExitCode.DONE))
 
 
 def _rescored(ledger: Ledger, run: str, job: Job, *, yes: bool) -> int:

@@ -176,6 +176,11 @@ def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
     )
 
 
+def judges_nothing(broken: Sequence[BrokenScorer]) -> bool:
+    """Return whether one of some scorers failed on every answer."""
+    return any(one.failed == one.answers for one in broken)
+
+
 def broken_scorers(reader: Reader, run_ids: Sequence[str]) -> list[BrokenScorer]:
     """Return the scorers of some runs that failed on answers."""
     return reader.all(BrokenScorer, run_ids=list(run_ids), failed=FAILED)
