@@ -131,6 +131,45 @@ def test_calls_are_listed_with_score_and_answer(recorded: Workbench) -> None:
     assert re.search(r"\d\.?$", first), "an answer to a sum"
 
 
+LONG = [f"Vendor Model {n:02} [careful, with tools]" for n in range(38)]
+
+
+def test_the_list_of_runs_keeps_status_and_scorer_on_a_narrow_terminal(bench: Workbench) -> None:
+    record(bench, "r1", {model: [1.0, 0.0, 1.0] for model in LONG[:2]}, status="gate_failed")
+    record(bench, "r2", {model: [1.0, 0.5, None] for model in LONG[:2]})
+    heading, newest, oldest, *said = on_a_terminal(bench, 80, "runs")
+    assert heading.split()[-1] == "scorer"
+    assert newest.split()[-1] == oldest.split()[-1] == "exact"
+    assert ("complete" in newest, "gate_failed" in oldest) == (True, True)
+    assert "best by" in " ".join(said)
+
+
+def test_a_list_of_calls_keeps_the_models(bench: Workbench) -> None:
+    record(bench, "r1", {model: [1.0] for model in LONG})
+    lines = on_a_terminal(bench, 80, "show", "r1", "--calls")
+    assert [sum(model in line for line in lines) for model in LONG] == [1] * len(LONG)
+
+
+def test_a_list_of_calls_names_the_scorers_that_it_does_not_show(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(2))
+    bench.write("job.toml", job() + '[[scorers]]\nname = "f1"\n')
+    bench("run", "job.toml", "--no-report")
+    assert bench("show", "--calls").stderr == "no column for f1; --json has every score\n"
+    bench.write("job.toml", job())
+    bench("run", "job.toml", "--no-report")
+    assert bench("show", "--calls").stderr == ""
+
+
+def test_a_probe_cuts_no_heading_on_a_narrow_terminal(bench: Workbench) -> None:
+    wide, narrow = (on_a_terminal(bench, columns, "probe", "Abacus Large [careful]", "--yes") for columns in (300, 80))
+    table = [line for line in narrow if line.startswith(("route ", "Abacus Large [careful] "))]
+    assert len(table) == 2
+    assert "…" not in "".join(table)
+    assert "answers" in table[0]
+    assert "no room for: " in "".join(narrow)
+    assert "no room for: " not in "".join(wide)
+
+
 @pytest.mark.slow
 def test_columns_that_do_not_fit_are_named(recorded: Workbench) -> None:
     wide, narrow = (on_a_terminal(recorded, columns, "runs") for columns in (200, 80))

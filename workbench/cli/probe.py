@@ -29,6 +29,8 @@ _FACTS = ("answers", "names", "tools", "thinks", "reports_usage", "keeps_cap")
 _COLUMNS = columns(
     column("model", "route"), column("answers", kind="text"), *_FACTS[1:], column("latency_ms", "median")
 )
+_SPARE = ("keeps_cap", "reports_usage", "names", "thinks", "latency_ms", "tools")
+"""What leaves the table first where it is narrow."""
 
 
 @click.command()
@@ -128,7 +130,9 @@ def _stated(plan: RunPlan) -> str:
 
 
 def _print(found: Probe, *, suggests: bool) -> None:
-    print_table([_row(model, facts) for model, facts in found.routes.items()], _COLUMNS, whole=("model",))
+    print_table(
+        [_row(model, facts) for model, facts in found.routes.items()], _COLUMNS, whole=("model", *_FACTS), spare=_SPARE
+    )
     for change in found.changes:
         echo(f"changed since {change.before_at:%Y-%m-%d %H:%M} UTC: {change.model}: {change}")
     for model, facts in found.routes.items():

@@ -40,9 +40,9 @@ from workbench.wording.scores import range_text
 _ALL = 2**62
 _MOST_RUNS = 20
 _SPARE = (
-    "started_at", "failed", "total_tokens", "duration_s", "planned", "scorer", "answered", "worst_model", "best_model",
+    "started_at", "failed", "total_tokens", "duration_s", "planned", "worst_model", "best_model", "answered", "worst", "scorer",
 )  # fmt: skip
-"""What leaves the list first where it is narrow; an id begins with the start."""
+"""What leaves the list first where it is narrow; an id begins with the start, and a mean says little without its scorer."""
 _CALL_FIELDS = (
     "request_key sample_id epoch requested_model variant served_model identity identity_evidence outcome http_status attempts "
     "latency_ms prompt_tokens completion_tokens reasoning_tokens total_tokens finish_reason answer reasoning tool_calls "
@@ -50,6 +50,9 @@ _CALL_FIELDS = (
 ).split()
 
 
+_LISTED = (
+    "sample_id", "epoch", "requested_model", "variant", "served_model", "outcome", "latency_ms", "total_tokens",
+)  # fmt: skip
 _SNIPPET_CHARS = 76
 
 _NOTHING_LEFT = (RUNNING, RunStatus.COMPLETE, RunStatus.GATE_FAILED)
@@ -98,7 +101,7 @@ def runs(most: int | None, as_json: bool, **given: Any) -> None:
     print_table(
         [_in_short(row, ends.get(row.run_id)) for row in rows],
         shown,
-        whole=("run_id", "best_model", "worst_model"),
+        whole=("run_id", "status", "best_model", "worst_model"),
         spare=_SPARE,
     )
     if len(rows) < in_all:
@@ -234,23 +237,24 @@ def _print_calls(rows: Iterable[WholeSample], scorer: str | None, as_json: bool)
     if as_json:
         print_json_lines({name: _call_value(name, getattr(row, name)) for name in _CALL_FIELDS} for row in rows)
         return
-    lines = [
-        msgspec.structs.asdict(row)
-        | {
-            "score": next((score["value"] for score in row.scores or [] if score["scorer"] == scorer), None),
-            "answer": " ".join((row.answer or row.error_text or "").split())[:_SNIPPET_CHARS],
-        }
-        for row in rows
-    ]
-    shown = columns(
-        "sample_id", "epoch", "requested_model", "variant", "served_model", "outcome", column("score", scorer or "score"),
-        "latency_ms", "total_tokens", "answer",
-    )  # fmt: skip
+    lines, others = [], dict[str, None]()
+    for row in rows:  # of long texts no more than some at a time fit into memory
+        values = {score["scorer"]: score["value"] for score in row.scores or []}
+        others |= dict.fromkeys(name for name in values if name != scorer)
+        answer = " ".join((row.answer or row.error_text or "").split())[:_SNIPPET_CHARS]
+        kept = {name: getattr(row, name) for name in _LISTED}
+        lines.append(kept | {"score": values.get(scorer or ""), "answer": answer})
+    shown = columns(*_LISTED[:6], column("score", scorer or "score"), *_LISTED[6:], "answer")
     same = {"variant"} if all(line["variant"] is None for line in lines) else set()
     same |= {"epoch"} if all(line["epoch"] == 1 for line in lines) else set()
     print_table(
-        lines, [one for one in shown if one.name not in same], spare=("latency_ms", "total_tokens", "served_model")
+        lines,
+        [one for one in shown if one.name not in same],
+        whole=("requested_model", "served_model"),
+        spare=("latency_ms", "total_tokens", "served_model"),
     )
+    if others:
+        say(f"no column for {', '.join(others)}; --json has every score")
 
 
 def _print_suspects(rows: list[SuspectSample], run: Provenance, as_json: bool) -> None:
