@@ -6,6 +6,7 @@ import re
 import shlex
 import signal
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,17 @@ def test_a_list_of_calls_names_the_scorers_that_it_does_not_show(bench: Workbenc
     bench.write("job.toml", job())
     bench("run", "job.toml", "--no-report")
     assert bench("show", "--calls").stderr == ""
+
+
+def test_a_list_of_the_allowance_says_of_how_many(bench: Workbench) -> None:
+    record(bench, "r1", {model: [1.0] for model in LONG})
+    bench.write("workbench.toml", '[allowance]\nwindow = "month"\n')
+    bench.environment["WORKBENCH_NOW"] = (STARTED_AT + timedelta(days=9)).isoformat()
+    done = bench("allowance")
+    assert sum(model in done.stdout for model in LONG) == 8
+    assert "8 of 38 models; --json has all\n" in done.stderr
+    assert "jobs; --json" not in done.stderr
+    assert len(bench.json("allowance")["models"]) == 38
 
 
 def test_a_probe_cuts_no_heading_on_a_narrow_terminal(bench: Workbench) -> None:

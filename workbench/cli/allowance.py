@@ -27,7 +27,7 @@ from workbench.api.session import Target, connected, ledger_to_change, ledger_to
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display.columns import column, columns
-from workbench.display.text import exact_percent
+from workbench.display.text import exact_percent, plural
 from workbench.errors import ExitCode, Fault, InputError, nearest_id
 from workbench.ledger.ingest import Ingested
 from workbench.ledger.kinds import store_of
@@ -241,6 +241,8 @@ def _print_status(found: AccountState, ledger: Ledger, caps: list[CapUse], needs
                 column("unknown", "calls without usage"), column("price", currency or "price", "plain"),
             )  # fmt: skip
             print_table(rows, [one for one in shown if any(row[one.name] is not None for row in rows)], whole=("name",))
+            if len(parts) > len(rows):
+                say(f"{len(rows)} of {plural(len(parts), title)}; --json has all")
     for text in [*missing(found), *found.notes]:
         say(f"note: {text}")
 
