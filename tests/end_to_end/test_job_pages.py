@@ -44,6 +44,16 @@ def test_a_model_that_became_worse_is_named_with_its_counts(bench: Workbench) ->
 
 
 @pytest.mark.slow
+def test_a_job_of_many_runs_shows_its_newest_and_names_the_command_for_more(bench: Workbench) -> None:
+    for number in range(10, 31):
+        record(bench, f"r{number}", {"m": [1.0, 0.0]}, job="j")
+    _, job_page = pages(bench)
+    assert "The newest 20 runs" in job_page.text
+    assert "workbench runs --limit 200" in job_page.text
+    listed = bench.json("runs")
+    assert [run["run_id"] in job_page.text for run in listed] == [*([True] * 20), False]
+
+
 def test_nothing_is_said_where_nothing_was_asked_again(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(4))
     bench.write("job.toml", job("sim/instant"))

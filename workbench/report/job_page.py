@@ -32,7 +32,7 @@ from workbench.wording.changes import (
 from workbench.wording.references import floor_text, without_model_text
 from workbench.wording.scores import mean_text
 
-MOST_RUNS = 30
+MOST_RUNS = 20
 _LEAST_RUNS = 3  # two points are no course, and every run ends with this page
 _TROUBLES = ("failed_share", "fallback_share")  # without a chart where they never happened
 _MEASURES = (
