@@ -4,6 +4,7 @@ The type is the schema: msgspec converts where all is well; where it is not, the
 the same type lists the faults.
 """
 
+import ast
 import copy
 import math
 import re
@@ -23,6 +24,8 @@ PathTo = tuple[str | int, ...]
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _AT = re.compile(r"(?P<what>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)", re.DOTALL)
+_TWICE = re.compile(r"Cannot (?:declare|mutate immutable namespace|redefine namespace) (\(.*\))(?: twice)?")
+"""What the parser says of a name that stands there before, which it shows as Python's tuple."""
 _KINDS = {
     "int": "a whole number",
     "float": "a number",
@@ -60,6 +63,11 @@ def _not_toml(message: str, text: str, source: str) -> Fault:
     if found is None:  # at its end
         return Fault(source, f"not valid TOML: {message}", _toml_hint(message, text, ""))
     line = text.splitlines()[int(found["line"]) - 1]
+    twice = _TWICE.fullmatch(found["what"])
+    if twice is not None:
+        name = ".".join(ast.literal_eval(twice[1]))
+        hint = f"give it once, as {name} = … or as one table [{name}]; a list of tables is [[{name}]]"
+        return Fault(f"{source}:{found['line']}", f"not valid TOML: {name!r} is given twice", hint)
     problem = f"not valid TOML: {found['what']} in column {found['column']}"
     return Fault(f"{source}:{found['line']}", problem, _toml_hint(found["what"], text, line))
 
@@ -68,7 +76,7 @@ def _toml_hint(what: str, text: str, line: str) -> str:
     if text.lstrip().startswith("{"):
         return 'this is JSON; TOML has one key a line, key = "text", and [table] above the keys of a table'
     is_key = what.startswith(("Expected '='", "Invalid statement"))
-    if is_key and re.match(r"\s*(- )?[\w.-]+:(\s|$)", line):
+    if is_key and re.match(r"---(\s|$)|\s*(- )?[\w.-]+:(\s|$)", line):
         return 'this looks like YAML; TOML has key = "text", and [table] above the keys of a table'
     if what == "Invalid value" and re.match(r"\s*[\w.-]+\s*=\s*(\[\s*)?(?!True|False)[A-Za-z]", line):
         return 'a text needs quotes: key = "text", or key = ["text", "text"]'

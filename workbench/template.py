@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, UndefinedError, nodes
@@ -11,6 +12,10 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from workbench.errors import Fault, InputError, nearest
 
 _BLANK_IN_NAME = re.compile(r"\{\{ *(?![^}]*\b(?:if|else|is|and|or|in|not)\b)([A-Za-z_]\w*(?: +[A-Za-z_]\w*)+) *[}|]")
+_BLANK_IN_BLOCK = re.compile(
+    r"\{%[-+]? *(?:if|elif|for +\w+ +in|set +\w+ *=) +(?:not +)?(?!(?:not|is|and|or|in|if|else)\b)"
+    r"([A-Za-z_]\w*(?: +(?!(?:is|and|or|in|not|if|else|recursive)\b)[A-Za-z_]\w*)+)"
+)
 
 MOST_CHARS = 2**24
 """Of a text that a template makes."""
@@ -50,8 +55,7 @@ class Template:
             """Those of them that must be there: the template does not ask whether they are defined."""
             self._compiled = self._jinja.from_string(_joined_as_text(tree))
         except TemplateSyntaxError as error:
-            named = _BLANK_IN_NAME.search(source) if "end of print statement" in str(error.message) else None
-            hint = f'a name with a blank is written {{{{ metadata["{named[1]}"] }}}}' if named else ""
+            hint = _hint_of_a_blank(str(error.message), source)
             raise InputError(Fault(where, f"line {error.lineno} is not valid Jinja: {error.message}", hint)) from error
         except RecursionError as error:
             raise InputError(Fault(where, "not a usable Jinja template: nested too deeply")) from error
@@ -78,8 +82,9 @@ class Template:
         except UndefinedError as error:
             missing = re.match(r"'(\w+)' is undefined", error.message or "")
             near = nearest(missing[1], variables) if missing else ""
+            signs = _hint_of_a_sign(missing[1], variables) if missing else ""
             known = f"the sample has: {', '.join(sorted(variables))}"
-            raise InputError(Fault(self._where, f"{whose}: {error.message}", near or known)) from error
+            raise InputError(Fault(self._where, f"{whose}: {error.message}", signs or near or known)) from error
         except _NullError as error:
             empty = [name for name, value in variables.items() if value is None and name in self.names]
             problem = f"{whose}: {' or '.join(map(repr, empty)) or 'a value'} is null"
@@ -90,6 +95,21 @@ class Template:
         except Exception as error:  # a template is a program, and may fail in any way
             raise InputError(Fault(self._where, f"{whose}: {_in_words(error)}")) from error
         return "".join(parts)
+
+
+def _hint_of_a_blank(message: str, source: str) -> str:
+    """Return how a name with a blank is written, where that is why a template is not valid; otherwise nothing."""
+    if "end of print statement" in message and (named := _BLANK_IN_NAME.search(source)):
+        return f'a name with a blank is written {{{{ metadata["{named[1]}"] }}}}'
+    if "end of statement block" in message and (named := _BLANK_IN_BLOCK.search(source)):
+        return f'a name with a blank is written metadata["{named[1]}"]'
+    return ""
+
+
+def _hint_of_a_sign(missing: str, names: Iterable[str]) -> str:
+    """Return how a name with a sign is written, of which Jinja took a part for a name of its own; otherwise nothing."""
+    meant = next((name for name in names if not name.isidentifier() and missing in re.split(r"\W+", name)), None)
+    return "" if meant is None else f'{meant!r} is written {{{{ metadata["{meant}"] }}}}'
 
 
 def _joined_as_text(tree: nodes.Template) -> nodes.Template:
