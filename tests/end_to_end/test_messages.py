@@ -387,6 +387,8 @@ CASES: list[tuple[str, str, Change]] = [
     ("column with a blank", "run job.toml", job_with("[request]", '[prompt]\ntemplate = "{{ the input }}"\n[request]')),
     ("dry run", "run job.toml --dry-run", nothing),
     ("concurrency", "run job.toml --concurrency 4", nothing),
+    ("concurrency of a probe", "probe --concurrency 4", nothing),
+    ("requests in flight of a report", "report --max-in-flight 4", nothing),
     ("key on the command line", "run job.toml --api-key sk-0", nothing),
     ("output folder", "run job.toml -o pages", nothing),
     ("output file", "export last -o answers.jsonl", scored),

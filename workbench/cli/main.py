@@ -53,8 +53,9 @@ _COMMANDS = {
 }
 
 
+_IN_FLIGHT = ("--concurrency", "--max-concurrency", "--parallel", "--workers", "-j")
 _OTHER_NAMES = {
-    ("--concurrency", "--max-concurrency", "--parallel", "--workers", "-j"): "--max-in-flight",
+    _IN_FLIGHT: "--max-in-flight",
     ("-n", "--samples", "--num-samples"): "--limit",
     ("--url", "--endpoint", "--host"): "--base-url",
     ("--force", "--no-cache", "--overwrite"): "--fresh",
@@ -67,6 +68,7 @@ _ELSEWHERE = {
     ("--dry-run",): f"`{commands.PLAN_JOB}` shows what a run would send",
     ("--api-key", "--key", "--token"): "the key is read from WORKBENCH_API_KEY, in the environment or .env",
     ("-o", "--out", "--output"): f"--reports FOLDER is for pages, and `{commands.EXPORT_TO_FILE}` for answers",
+    (*_IN_FLIGHT, "--max-in-flight"): f"set max_in_flight in [run] of a job, or use `{commands.RUN_IN_FLIGHT}`",
     ("--config", "-c"): "settings are in workbench.toml, and a job is named as it is",
 }
 """Options that no command has -> what there is in their place."""
