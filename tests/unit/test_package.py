@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from importlib import resources
 from pathlib import Path
 from typing import get_args
@@ -202,6 +203,31 @@ def test_every_topic_is_there(topic: str) -> None:
     assert done.stdout.startswith("# ")
     keys = re.findall(r"^    \w+ \(.+\)\n(?:        \S.*\n)+", done.stdout, re.MULTILINE)
     assert len(keys) == len(set(keys))  # what several tables have is explained once
+    lists = done.stdout.partition("\n## Top level\n" if topic != "scorers" else "\n## Every table\n")[2]
+    told = Counter(
+        line for line in re.findall(r"^ {8}(\S.*)$", lists, re.MULTILINE) if not line.startswith("As under ")
+    )
+    assert [line for line, times in told.items() if times > 1] == []
+    assert bool(lists) == (topic in ("jobs", "scorers", "settings"))
+
+
+def test_topics_whose_keys_are_generated_say_so_in_the_repository_alone() -> None:
+    for topic in ("jobs", "scorers", "settings"):
+        pointer = f"`workbench help {topic}` lists every key"
+        text = resources.files("workbench.starter").joinpath("topics", f"{topic}.md").read_text("utf-8")
+        assert text.splitlines()[-1].startswith(pointer)
+        done = subprocess.run(
+            [sys.executable, "-m", "workbench", "help", topic], capture_output=True, text=True, check=True
+        )
+        assert pointer not in done.stdout
+
+
+def test_a_table_that_has_all_keys_of_another_names_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench", "help", "jobs"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("    every key of [request]\n") == 2
+    assert done.stdout.count("frequency_penalty") == 1
 
 
 def test_every_table_of_a_job_file_has_its_keys_in_help() -> None:

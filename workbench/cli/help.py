@@ -63,7 +63,12 @@ def help_(topic: str | None) -> None:
         hint = nearest(topic, TOPICS) or f"topics: {', '.join(TOPICS)}"
         raise click.UsageError(f"there is no topic {topic!r}; {hint}")
     text = resources.files("workbench.starter").joinpath("topics", f"{topic}.md").read_text("utf-8")
-    click.echo_via_pager(text + "".join(_sections(topic)))
+    click.echo_via_pager(text.removesuffix(_pointer(topic)) + "".join(_sections(topic)))
+
+
+def _pointer(topic: str) -> str:
+    """Return how the text of a topic ends in the repository, where the keys do not follow it."""
+    return f"\n`workbench help {topic}` lists every key with its type and default.\n"
 
 
 def _tables(topic: str) -> list[tuple[str, str]]:
@@ -98,13 +103,16 @@ def _sections(topic: str) -> Iterator[str]:
 def _section(heading: str, keys: Sequence["Key"], known: Mapping["Key", str]) -> str:
     """Return the keys of one table; of those that an earlier one has, the names and where they are explained."""
     lines = [f"\n## {heading}\n\n"]
+    texts = {key.text: other for key, other in known.items()}  # the first table is the last here
     for key in keys:
         if key not in known:
             default = f", default {key.default}" if key.default else ""
-            lines += f"    {key.name} ({key.kind}{default})\n", _indented(key.text, 8)
+            text = f"As under {texts[key.text]}." if key.text in texts else key.text
+            lines += f"    {key.name} ({key.kind}{default})\n", _indented(text, 8)
     for other in dict.fromkeys(known[key] for key in keys if key in known):
-        names = ", ".join(key.name for key in keys if known.get(key) == other)
-        lines.append(_indented(f"{names}: as under {other}", 4))
+        names = [key.name for key in keys if known.get(key) == other]
+        is_all = len(names) > 1 and len(names) == sum(one == other for one in known.values())
+        lines.append(_indented(f"every key of {other}" if is_all else f"{', '.join(names)}: as under {other}", 4))
     return "".join(lines)
 
 

@@ -28,7 +28,7 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
     """The number that the answer states as its result, or else its last, is near enough to the target's."""
 
     tolerance: Tolerance = 0.0
-    """How far the number may be from the target's."""
+    """How far a number may be from the target's."""
     relative_tolerance: Tolerance = 0.0
     """The same as a share of the target's number."""
     target_scale: tuple[float, float] | Literal["unbounded"] | msgspec.UnsetType = msgspec.UNSET

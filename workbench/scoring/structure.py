@@ -45,9 +45,9 @@ class ValueRules(Scorer, frozen=True):
     extra: Literal["accept", "refuse"] = "accept"
     """What to do with fields that the target does not have, at any depth."""
     tolerance: Tolerance = 0.0
-    """How far a number may be from the wanted one."""
+    """How far a number may be from the target's."""
     relative_tolerance: Tolerance = 0.0
-    """The same as a share of the wanted number; whole numbers must otherwise be equal, others to nine digits."""
+    """As a share of the target's number; without it whole numbers must be equal, others to nine digits."""
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Tolerances that are not finite."""
