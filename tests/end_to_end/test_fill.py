@@ -15,6 +15,7 @@ from typing import Any
 
 import openpyxl
 import pytest
+from openpyxl.styles import Font, PatternFill
 
 from tests.conftest import Workbench, quick
 from tests.waiting import until
@@ -418,6 +419,37 @@ def test_ctrl_c_writes_what_is_known(tmp_path: Path) -> None:
         assert filled["filled"] == asked(server)
 
 
+def dressed(path: Path) -> list[Any]:
+    """Give a workbook formats of every kind that its owner sees, and return them."""
+    book = openpyxl.load_workbook(path)
+    sheet = book.worksheets[0]
+    sheet.freeze_panes, sheet.column_dimensions["B"].width = "A2", 47.5
+    for number, (_, text, mark) in enumerate(sheet.iter_rows(min_row=2), 2):
+        sheet.row_dimensions[number].height = 21 + number % 3
+        text.font = Font(bold=number % 2 == 0, color="00C00000")
+        mark.number_format, mark.fill = "0.00", PatternFill("solid", fgColor="00FFF2CC")
+    book.save(path)
+    return looks(path)
+
+
+def looks(path: Path) -> list[Any]:
+    """The formats of a sheet's own columns, its rows' heights and its panes."""
+    sheet = openpyxl.load_workbook(path).worksheets[0]
+    cells = [
+        (
+            cell.coordinate,
+            cell.number_format,
+            cell.font.b,
+            cell.font.color and cell.font.color.rgb,
+            cell.fill.fgColor.rgb,
+        )
+        for row in sheet.iter_rows(max_col=len(HEADER))
+        for cell in row
+    ]
+    heights = {number: row.height for number, row in sheet.row_dimensions.items()}
+    return [cells, heights, sheet.freeze_panes, sheet.column_dimensions["B"].width]
+
+
 @pytest.mark.slow
 @pytest.mark.file_ledger  # on a team's, a killed run keeps its claim until its lease ends
 def test_a_sheet_whose_filling_is_killed_twice_is_paid_once(tmp_path: Path) -> None:
@@ -425,7 +457,7 @@ def test_a_sheet_whose_filling_is_killed_twice_is_paid_once(tmp_path: Path) -> N
         bench = Workbench(tmp_path, server)
         bench.write("job.toml", job())
         path = workbook(tmp_path / "marks.xlsx", questions(300))
-        in_flight = 0
+        before, in_flight = dressed(path), 0
         for after in (60, 160):
             process = started(bench, server, after=after)
             assert process.poll() is None, "it ended before it was killed: this shows nothing"
@@ -437,6 +469,7 @@ def test_a_sheet_whose_filling_is_killed_twice_is_paid_once(tmp_path: Path) -> N
         found = rows(path)
         assert [tuple(row[name] for name in HEADER) for row in found] == questions(300)
         assert all(str(row["mark"]) in row["answer"] for row in found)
+        assert looks(path) == before
         paid = Counter(body for (body,) in bench.rows("SELECT request_key FROM attempts WHERE accepted"))
         assert (len(paid), set(paid.values())) == (300, {1})
         assert asked(server) <= 300 + in_flight, "only what was in flight at a kill is asked twice"
