@@ -502,3 +502,20 @@ def test_rows_that_were_cut_off_are_asked_again_with_a_higher_cap(
     assert {row["flag"] for row in rows(sheet)} == {"cut off"}, "and not changed, though they are other requests"
     assert last_line(again) == "filled: marks.xlsx, 0 of 10 rows; 10 flagged (10 cut off)"
     assert asked(platform) == 20
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.xlsx"])
+def test_a_model_s_answers_in_a_filled_sheet_are_no_targets(bench: Workbench, name: str) -> None:
+    """Under usual names, `question` and `answer`, they would be: the next run was scored by them."""
+    asked = [(number, f"What is {number} + 1?") for number in range(3)]
+    if name.endswith("xlsx"):
+        workbook(bench.folder / name, asked, ("id", "question"))
+    else:
+        mark = "," if name.endswith("csv") else "\t"
+        bench.write(name, "".join(mark.join(map(str, row)) + "\n" for row in [("id", "question"), *asked]))
+    text = f'models = ["sim/instant"]\n[dataset]\npath = "{name}"\nfields = {{ input = "question" }}\n'
+    bench.write("ask.toml", text)
+    done = bench("fill", name, "--job", "ask.toml", "--no-report")
+    assert last_line(done) == f"filled: {name}, 3 of 3 rows"
+    shown = bench("datasets", "show", name, code=None)
+    assert "target" not in shown.stdout, shown.stdout

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from workbench.dataset.files import Format, delimiter_of, expand, format_of
+from workbench.dataset.filled_table import marked_columns as filled_columns
 from workbench.dataset.json_rows import PlacedRow, array_rows, decoded, jsonl_rows
 from workbench.dataset.layouts.known import in_our_columns, layout_named
 from workbench.dataset.layouts.layout import PLAIN, Layout
@@ -274,16 +275,26 @@ def rows_of(
             return jsonl_rows(path) if kind or as_they_are else _not_one_object(path)
         case "json":
             return array_rows(path)
-        case "csv":
-            return delimited_rows(path, delimiter or delimiter_of(path))
-        case "tsv":
-            return delimited_rows(path, delimiter or "\t")
+        case "csv" | "tsv":
+            rows = delimited_rows(path, delimiter or ("\t" if found == "tsv" else delimiter_of(path)))
+            return rows if as_they_are else _without_filled(rows)
         case "parquet":
             return parquet_rows(path)
         case "xlsx":
-            from workbench.dataset.workbook import workbook_rows
+            from workbench.dataset.filled_workbook import marked_columns
+            from workbench.dataset.workbook import sheet_head, workbook_rows
 
-            return workbook_rows(path, sheet, needed)
+            rows = workbook_rows(path, sheet, needed)
+            return rows if as_they_are else _without_columns(rows, marked_columns(sheet_head(path, sheet)))
+
+
+def _without_filled(rows: Iterator[PlacedRow]) -> Iterator[PlacedRow]:
+    """Return the rows of a table without what `fill` wrote there: an answer of a model is no target."""
+    own: list[str] | None = None
+    for place, columns in rows:
+        if own is None:
+            own = filled_columns(list(columns))
+        yield place, {name: value for name, value in columns.items() if name not in own}
 
 
 def notes_on(
