@@ -364,7 +364,11 @@ def test_a_scale_is_declared_where_targets_show_none(bench: Workbench) -> None:
     assert side["found"]["absolute_error"]["value"] == pytest.approx(3.9 / 40), "0 is the farthest from 3.9"
 
 
-@pytest.mark.parametrize(("missing", "verdict"), [((), "not met"), ((3,), "cannot tell")], ids=["whole", "a gap"])
+@pytest.mark.parametrize(
+    ("missing", "verdict"),
+    [pytest.param((), "not met", marks=pytest.mark.slow), ((3,), "cannot tell")],
+    ids=["whole", "a gap"],
+)
 def test_measurements_have_figures_without_a_scale_and_say_nothing_where_one_is_missing(
     bench: Workbench, missing: tuple[int, ...], verdict: str
 ) -> None:

@@ -118,6 +118,7 @@ def test_what_holds_prompts_and_answers_is_its_owner_s_alone(bench: Workbench) -
         assert mode(bench.folder / f"answers.{form}") == "0o600"
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_whoever_opens_a_folder_of_pages_shows_all_that_they_need(bench: Workbench) -> None:
     noise = random.Random(7)

@@ -172,6 +172,7 @@ def test_a_list_of_the_allowance_says_of_how_many(bench: Workbench) -> None:
     assert len(bench.json("allowance")["models"]) == 38
 
 
+@pytest.mark.slow
 def test_a_probe_cuts_no_heading_on_a_narrow_terminal(bench: Workbench) -> None:
     wide, narrow = (on_a_terminal(bench, columns, "probe", "Abacus Large [careful]", "--yes") for columns in (300, 80))
     table = [line for line in narrow if line.startswith(("route ", "Abacus Large [careful] "))]

@@ -68,7 +68,7 @@ def help_(topic: str | None) -> None:
 
 def _pointer(topic: str) -> str:
     """Return how the text of a topic ends in the repository, where the keys do not follow it."""
-    return f"\n`workbench help {topic}` lists every key with its type and default.\n"
+    return f"\n`{commands.HELP} {topic}` lists every key with its type and default.\n"
 
 
 def _tables(topic: str) -> list[tuple[str, str]]:

@@ -289,7 +289,7 @@ def rows_of(
 
 
 def _without_filled(rows: Iterator[PlacedRow]) -> Iterator[PlacedRow]:
-    """Return the rows of a table without what `fill` wrote there: an answer of a model is no target."""
+    """Return the rows of a table without what `fill` wrote there: a model's answer says nothing of what is right."""
     own: list[str] | None = None
     for place, columns in rows:
         if own is None:
