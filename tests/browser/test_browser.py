@@ -590,13 +590,13 @@ def test_print_has_every_row(reader: Reader, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.duckdb")
     writer = JournalWriter(ledger.journal_folder)
     for number in range(60):
-        writer.append(started(f"r{number:02}", 1))
+        writer.append(started(f"r{number:02}", 1, job=f"j{number}"))
     writer.close()
     write_pages(ledger, ["r00"], tmp_path)
-    page = reader.open(next(tmp_path.glob("job-*.html")))
-    assert page.locator("#job_runs tbody tr").count() == 25
+    page = reader.open(tmp_path / "index.html")
+    assert page.locator("#jobs tbody tr").count() == 25
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("#job_runs tbody tr").count() == 30
+    assert page.locator("#jobs tbody tr").count() == 60
 
 
 @pytest.mark.slow
