@@ -101,6 +101,10 @@ class Lying:
                 return web.Response(body=b"\xef\xbb\xbf" + odd, content_type="application/json")
             case "no choices":
                 return web.json_response({"ok": True})
+            case "empty choices":
+                return web.json_response(WHOLE | {"choices": []})
+            case "no message":
+                return web.json_response(WHOLE | {"choices": [None]})
             case "hang":
                 await asyncio.sleep(3600)
             case "reset":

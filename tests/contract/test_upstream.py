@@ -22,7 +22,7 @@ from workbench.local_platform.state import State
 
 SECRET = "sk-of-the-model-server-itself"
 BEHAVIOURS = [
-    "ok", "python's json", "secret by letters", "secret in a call", "page", "cut json", "no choices", "hang", "reset", "cut body", "tells", "tells in an answer", "no usage",
+    "ok", "python's json", "secret by letters", "secret in a call", "page", "cut json", "no choices", "empty choices", "no message", "hang", "reset", "cut body", "tells", "tells in an answer", "no usage",
     "odd usage", "headers", *RAW, "dies", "error", "no chunk", "no end", "drips", "500", "503", "530", "400", "301",
 ]  # fmt: skip
 
@@ -149,8 +149,8 @@ def test_a_secret_that_is_not_set_is_401_for_that_route_only(served: Served, mon
 @pytest.mark.parametrize(
     ("model", "status", "attempts"),
     [
-        ("page", 500, 3), ("cut json", 500, 3), ("no choices", 500, 3), ("reset", 500, 3),
-        pytest.param("hang", 504, 3, marks=pytest.mark.slow),
+        ("page", 500, 3), ("cut json", 500, 3), ("no choices", 500, 3), ("empty choices", 500, 3), ("no message", 500, 3),
+        ("reset", 500, 3), pytest.param("hang", 504, 3, marks=pytest.mark.slow),
         ("cut body", 500, 3), ("500", 500, 3), ("503", 503, 3), ("530", 530, 3), ("400", 400, 1), ("301", 500, 3),
     ],
 )  # fmt: skip

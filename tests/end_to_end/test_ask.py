@@ -28,12 +28,22 @@ def test_a_question_is_answered_and_recorded(bench: Workbench) -> None:
     assert [run["job"] for run in bench.json("runs")] == ["ask", "ask"]
 
 
+def test_a_question_that_a_cap_holds_back_used_nothing_and_is_asked_again_by_the_same_command(bench: Workbench) -> None:
+    bench("ask", MODEL, "What is 1 + 1?")
+    bench.write("workbench.toml", '[[caps]]\nper = "day"\nrequests = 1\n')
+    said = bench("ask", MODEL, "What is 1 + 2?", code=7).stderr
+    assert "nothing was sent" in said
+    assert "tokens unknown" not in said
+    assert "exceeded" not in said
+    assert "or by `workbench ask MODEL TEXT`" in bench("show").stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
         (("Abacus Larg", "hi"), 2, "models[0]: 'Abacus Larg' is not visible"),
         ((MODEL, ""), 2, "TEXT is empty"),
-        (("sim/locked", "hi"), 3, "route_unauthorised"),
+        (("sim/locked", "hi"), 3, "route_unauthorised, no tokens"),
     ],
 )
 def test_a_question_that_cannot_be_answered(bench: Workbench, arguments: tuple[str, ...], code: int, said: str) -> None:

@@ -77,6 +77,19 @@ def test_a_threshold_is_asked_about_once(measured: tuple[Workbench, ThreadedServ
 
 
 @pytest.mark.slow
+def test_a_run_that_a_cap_stopped_says_what_a_request_draws(measured: tuple[Workbench, ThreadedServer]) -> None:
+    """Its tokens were told from its answers, and its units from nothing: 2.85 to 12.6 for what is 6.0."""
+    bench, _ = measured
+    weights = '[allowance]\n[[allowance.weights]]\nmodel = "*"\nsince = 2026-01-01\nprompt = 1.0\ncompletion = 10.0\n'
+    bench.write("workbench.toml", f'{weights}[[caps]]\nper = "day"\nrequests = 20\n')
+    bench("run", "job.toml", "--no-report", code=7)
+    bench.write("workbench.toml", weights)
+    planned = bench.json("plan", "job.toml")
+    assert planned["to_send"] == 20
+    assert planned["window"]["high_units"] < 1.3 * planned["window"]["low_units"]
+
+
+@pytest.mark.slow
 def test_a_plan_says_what_it_leaves_and_lint_what_it_does_not(measured: tuple[Workbench, ThreadedServer]) -> None:
     bench, _ = measured
     weights = '[[allowance.weights]]\nmodel = "*"\nsince = 2026-01-01\nprompt = 1.0\ncompletion = 10.0\n'

@@ -5,7 +5,7 @@ import contextlib
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeGuard
 
 import aiohttp
 import msgspec
@@ -69,7 +69,7 @@ class Upstream:
         if response.status != 200:
             raise _refusal(response, raw, secret)
         completion = _without(secret, _json(raw))
-        if not isinstance(completion, dict) or not isinstance(completion.get("choices"), list):
+        if not _is_completion(completion):
             text = "the model server answered with no chat completion"
             raise Failure(500, text, said=_shown(raw, secret), drew=None)
         return completion
@@ -316,6 +316,13 @@ def _encodable(value: Any) -> Any:
             return {_encodable(name): _encodable(entry) for name, entry in value.items()}
         case _:
             return value
+
+
+def _is_completion(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Return whether a body has a first choice with a message, which is all that a caller is promised."""
+    choices = value.get("choices") if isinstance(value, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return isinstance(first, dict) and isinstance(first.get("message"), dict)
 
 
 def _shown(raw: bytes, secret: str | None) -> str:

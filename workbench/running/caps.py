@@ -12,10 +12,9 @@ from workbench.display.text import count, significant
 from workbench.endings import JUDGED_JOB
 from workbench.errors import UnreachableError
 from workbench.records import Usage
-from workbench.running.spending import Spender, Spending
+from workbench.running.spending import ROUNDING, Spender, Spending
 
 Kind = Literal["requests", "tokens", "units"]
-_ROUNDING = 1e-9
 _LOCKED = (
     "the lock with which runs share their caps cannot be taken: another process holds it, or its server does not answer"
 )
@@ -169,11 +168,11 @@ class Caps:
 
     def overrun(self) -> str | None:
         """By how much caps were exceeded, where routes used more than was reserved for them."""
-        over = [(cap, sum(self._used(cap)) - cap.most) for cap in self._caps]
+        over = [(cap, sum(self._used(cap)) - cap.most) for cap in self._caps if self._adds_to(cap)]
         parts = [
             f"the cap of {cap.words} was exceeded by {cap.amount_text(by)}"
             for cap, by in over
-            if by > _ROUNDING * cap.most
+            if by > ROUNDING * cap.most
         ]
         return "; ".join(parts) or None
 
@@ -189,8 +188,8 @@ class Caps:
                 following = msgspec.structs.replace(cap, used=0.0, starts_at=cap.ends_at, ends_at=cap.next_end(now))
                 self._caps[number] = cap = following
             (used, reserved_here, reserved_there), needed = self._used(cap), getattr(amount, cap.kind)
-            if used + reserved_here + reserved_there + needed > cap.most * (1 + _ROUNDING):
-                passes = used + reserved_here + needed <= cap.most * (1 + _ROUNDING)
+            if used + reserved_here + reserved_there + needed > cap.most * (1 + ROUNDING):
+                passes = used + reserved_here + needed <= cap.most * (1 + ROUNDING)
                 known = f"{cap.amount_text(used)} used, {cap.amount_text(reserved_here + reserved_there)} reserved"
                 text = f"the cap of {cap.words} has no room for {cap.amount_text(needed)} more ({known})"
                 if cap.ends_at is not None and needed <= cap.most:
@@ -198,6 +197,10 @@ class Caps:
                 return Refusal(text, passes)
         self._own.reserved = self._own.reserved.plus(amount)
         return None
+
+    def _adds_to(self, cap: Cap) -> bool:
+        """Return whether this run has used or reserved anything that counts for a cap."""
+        return sum(msgspec.structs.replace(cap, job=None, tags={}).spent_by([self._own])) > 0
 
     def _used(self, cap: Cap) -> tuple[float, float, float]:
         """Return what is used in a cap's window, and what this run and others have reserved."""

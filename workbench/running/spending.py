@@ -20,6 +20,9 @@ STRETCH_S = 900
 _PATIENCE_S = 10.0
 _TRIES, _BETWEEN_S = 20, 0.001
 
+ROUNDING = 1e-9
+"""Less than this is what sums of fractions leave, and no use of anything."""
+
 
 class Spending(NamedTuple):
     """How much of each kind."""
@@ -33,8 +36,9 @@ class Spending(NamedTuple):
         return Spending(*(one + more for one, more in zip(self, other, strict=True)))
 
     def minus(self, other: "Spending") -> "Spending":
-        """Return what is left without the other."""
-        return Spending(*(one - less for one, less in zip(self, other, strict=True)))
+        """Return what is left without the other; what is left of rounding is nothing."""
+        left = (one - less for one, less in zip(self, other, strict=True))
+        return Spending(*(0.0 if abs(one) < ROUNDING else one for one in left))
 
     def times(self, factor: float) -> "Spending":
         """So many times as much."""

@@ -11,17 +11,20 @@ import msgspec
 import workbench.settings.clock as clock
 from workbench.endings import RunStatus
 from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
+from workbench.evaluation.ongoing import RUNNING, ongoing
 from workbench.job.file import ScheduleTable
 from workbench.job.job import Job
 from workbench.job.occasions import following, newest, occasion_name
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import OccasionRun
 from workbench.ledger.store import Ledger
+from workbench.running.machines import machines_of
 
 ON_TIME = timedelta(minutes=40)
 """How late an occasion may be asked without being a missed one: a first try may fail before anything is on record."""
 _SETTLED = (RunStatus.COMPLETE, RunStatus.STOPPED, RunStatus.GATE_FAILED)
 _MOST_SHOWN = 1000
+_UNFINISHED = "unfinished"
 
 
 class NotDueError(WorkbenchError):
@@ -44,7 +47,8 @@ class Occasion(msgspec.Struct, frozen=True):
 
     occasion: str
     status: str
-    """As its newest run ended; `missed` where there is none, `unfinished` where that goes on or was killed."""
+    """As its newest run ended; `running` where that goes on, `unfinished` where it was killed; without a run `due` where the
+    next command runs it, else `missed`."""
     runs: int
     run_id: str | None = None
 
@@ -80,7 +84,7 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
     tried = sum(run.status != RunStatus.INTERRUPTED for run in own)
     if tried > schedule.retries:
         return Due(None, f"occasion {name} was given up after {tried} runs (the last is {last.run_id})")
-    return Due(name, f"run {last.run_id} left it {last.status or 'unfinished'}")
+    return Due(name, f"run {last.run_id} left it {last.status or _UNFINISHED}")
 
 
 def check_still_due(ledger: Ledger, job: Job, occasion: str) -> None:
@@ -96,15 +100,23 @@ def check_still_due(ledger: Ledger, job: Job, occasion: str) -> None:
 
 def occasions_of(ledger: Ledger, job: Job, now: datetime) -> list[Occasion]:
     """Return the newest occasions of a job, oldest first;
-    those of its schedule that nothing asked since its first are `missed`.
+    those of its schedule that nothing asked since its first are `missed`, but for one that is still `due`.
     """
+    claims = machines_of(ledger).claims()
     runs = _runs(ledger, job)
     moments = {moment for moment in runs if moment <= now}
     begun = _begun(job.timetable, runs)
     if begun is not None:
         came = takewhile(lambda moment: moment <= now, following(job.timetable, begun))
         moments |= set(deque(came, maxlen=_MOST_SHOWN))
-    return [_occasion(moment, runs.get(moment, [])) for moment in sorted(moments)[-_MOST_SHOWN:]]
+    found = [_occasion(moment, runs.get(moment, [])) for moment in sorted(moments)[-_MOST_SHOWN:]]
+    if found and not found[-1].runs and due(ledger, job, now).occasion == found[-1].occasion:
+        found[-1] = msgspec.structs.replace(found[-1], status="due")
+    if not any(one.status == _UNFINISHED for one in found):
+        return found
+    with reading(ledger, frugal=True) as reader:
+        going_on = {one.run_id for one in ongoing(reader, ledger, claims)}
+    return [msgspec.structs.replace(one, status=RUNNING) if one.run_id in going_on else one for one in found]
 
 
 def _begun(schedule: ScheduleTable, runs: dict[datetime, list[OccasionRun]]) -> datetime | None:
@@ -130,7 +142,7 @@ def _occasion(moment: datetime, runs: list[OccasionRun]) -> Occasion:
     name = _name(moment, runs)
     if not runs:
         return Occasion(name, "missed", 0)
-    return Occasion(name, runs[-1].status or "unfinished", len(runs), runs[-1].run_id)
+    return Occasion(name, runs[-1].status or _UNFINISHED, len(runs), runs[-1].run_id)
 
 
 def _runs(ledger: Ledger, job: Job) -> dict[datetime, list[OccasionRun]]:

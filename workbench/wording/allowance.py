@@ -72,7 +72,9 @@ def _unknown(found: AccountState) -> str:
     bounded = seen.unknown_calls - seen.unbounded_calls
     parts = [f"at most {units(seen.unknown_most)} in {plural(bounded, 'call')} without usage"] if bounded else []
     if seen.unbounded_calls:
-        parts.append(f"any amount in {plural(seen.unbounded_calls, 'call')} without usage and without max_tokens")
+        parts.append(
+            f"any amount in {plural(seen.unbounded_calls, 'call')} without usage, and without max_tokens or a weight"
+        )
     return " and ".join(parts)
 
 

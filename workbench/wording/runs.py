@@ -330,7 +330,7 @@ def resume_text(run: Provenance, ledger: str) -> str:
     if JUDGED_RUN in run.tags:
         return commands.on_ledger(ledger, "score", run.tags[JUDGED_RUN], "--yes", *platform)
     if run.job_path.endswith(MADE_IN_PYTHON):
-        return f"the same call in Python: its job {run.job!r} has no file"
+        return f"the same call, in Python or by `{commands.ASK}`: its job {run.job!r} has no file"
     own = None if run.generation == BASE_GENERATION else run.run_id
     part = part_of(run.part)
     narrowed = commands.part(part.limit, part.models, part.max_in_flight) if own is None else []  # --resume has them

@@ -104,7 +104,7 @@ def test_what_the_ledger_knows_is_enough_to_resume_a_run(run: Provenance, option
 
 def test_a_job_without_a_file_is_resumed_from_python() -> None:
     found = resume_text(began(job_path=f"/work/sums {MADE_IN_PYTHON}"), "/l.duckdb")
-    assert found == "the same call in Python: its job 'sums' has no file"
+    assert found == "the same call, in Python or by `workbench ask MODEL TEXT`: its job 'sums' has no file"
 
 
 def test_the_run_of_a_judge_is_continued_by_scoring_again() -> None:

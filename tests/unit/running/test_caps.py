@@ -201,3 +201,17 @@ def test_unknown_usage_counts_as_often_as_the_gateway_may_have_tried() -> None:
     assert caps.reserve(Spending(1, 300)) is None
     caps.settle("m", Spending(1, 300), Usage(), tries=3)
     assert caps.nearest() == (0.9, "all")
+
+
+def test_what_rounding_leaves_is_no_reserve_and_an_overrun_is_of_whoever_used_something(tmp_path: Path) -> None:
+    cap = Cap("three", "units", 3, 25)
+    idle, busy = Caps([cap]), Caps([Cap("three", "units", 3)])
+    assert idle.overrun() is None, "it sent nothing"
+    for amount in (0.1, 0.2, 0.3):
+        assert busy.reserve(Spending(1, 0, amount)) is None
+    for amount in (0.3, 0.1, 0.2):
+        busy.settle("m", Spending(1, 0, amount), Usage(total_tokens=0), tries=1)
+    assert busy._own.reserved == Spending()
+    refused = busy.reserve(Spending(1, 0, 30.0))
+    assert refused is not None
+    assert "0 reserved" in refused.reason or "reserved" not in refused.reason

@@ -81,6 +81,18 @@ def test_what_is_gone_on_with(nights: Nights, status: str | None, again: bool) -
     assert due(nights.ledger, nightly(), at(21)).occasion == "2026-11-21T02:00Z", "a new night is a new occasion"
 
 
+def test_what_is_on_time_is_due_and_what_goes_on_is_running(nights: Nights) -> None:
+    """Both were shown as trouble: missed, and unfinished as a killed run is."""
+    nights.ran(19, "complete")
+    seen = [occasions_of(nights.ledger, nightly(), moment)[-1].status for moment in (at(20, 2, 1), at(20, 9))]
+    assert seen == ["due", "due"], "the next command runs it, late or not"
+    assert occasions_of(nights.ledger, nightly(catch_up="false"), at(20, 9))[-1].status == "missed"
+    nights.ran(20, None)
+    assert occasions_of(nights.ledger, nightly(), at(20, 9))[-1].status == "unfinished"
+    with nights.ledger.running("sums"):
+        assert occasions_of(nights.ledger, nightly(), at(20, 9))[-1].status == "running"
+
+
 def test_it_is_left_after_so_many_retries(nights: Nights) -> None:
     for _ in range(3):
         nights.ran(20, "incomplete")

@@ -1,13 +1,13 @@
 -- What the newest occasions and other whole runs of each job drew, by model, as in draws_by_segment. Of an occasion all its
 -- runs count, those that were cut off too, once one of them is complete. run_id: of the newest of these runs; job_toml: of the
 -- job's newest run, whatever it was.
--- Parameters: most (how many of each job), in_part (whether runs that were narrowed count: they say what a request draws, and
--- nothing of a whole run), in_parts (whether a call that reports only its total counts as unknown)
+-- Parameters: most (how many of each job), in_part (whether runs count that were narrowed or that something stopped: they say what
+-- a request draws, and nothing of a whole run), in_parts (whether a call that reports only its total counts as unknown)
 WITH whole AS (
     SELECT job, coalesce(occasion, run_id) AS name, max(run_id) AS run_id, list(run_id) AS run_ids, max(started_at) AS started_at
     FROM run_overview
     WHERE $in_part OR narrowed IS NULL
-    GROUP BY job, coalesce(occasion, run_id) HAVING bool_or(status IN ('complete', 'gate_failed'))
+    GROUP BY job, coalesce(occasion, run_id) HAVING $in_part OR bool_or(status IN ('complete', 'gate_failed'))
 ),
 newest AS (
     SELECT job, run_id, unnest(run_ids) AS paid_run_id
