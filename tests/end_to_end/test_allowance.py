@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 import shlex
 import statistics
 from collections.abc import Iterator
@@ -344,3 +345,19 @@ def test_a_refusal_says_that_all_is_used(account: Account) -> None:
     assert bench.json("allowance", "readings") == [], "nobody read it"
     bench.write("workbench.toml", '[allowance]\nwindow = "month"\n')
     assert bench.json("allowance", "status", code=None)["share_read"] == 1.0
+
+
+@pytest.mark.slow
+def test_what_has_no_weight_is_not_shown_as_nothing_and_little_money_not_as_none(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("sim/instant", "Abacus Large [careful]"))
+    bench("run", "job.toml", "--no-report")
+    weight = '[[allowance.weights]]\nmodel = "sim/instant"\nsince = 2026-01-01\nprompt = 1.0\ncompletion = 1.0\n'
+    bench.write("workbench.toml", f'[allowance]\nprice_per_unit = 0.00001\ncurrency = "EUR"\n{weight}')
+    lines = {line.split("  ")[0]: line for line in bench("allowance").stdout.splitlines()}
+    assert re.search(r"  no weight +3 ", lines["Abacus Large [careful]"])
+    assert re.search(r" 0\.000\d+$", lines["sim/instant"].rstrip()), lines["sim/instant"]
+    assert "at least" in lines["sums"], "of a job whose other model has none"
+    bench.write("workbench.toml", f'[[caps]]\nper = "day"\nunits = 5\n{weight}')
+    said = bench("run", "job.toml", "--no-report", "--fresh", code=2).stderr
+    assert "'Abacus Large [careful]' has no weight" in said

@@ -41,9 +41,10 @@ def caps_kept(ledger: Ledger, job: Job, models: Sequence[PlannedModel], run_id: 
     Raises:
         InputError: A cap cannot be kept: it is in what is not known, or nothing bounds a request.
     """
-    price = price_of(ledger, [model.id for model in models], clock.now())
+    lacking = unweighted(ledger, [model.id for model in models], clock.now())
+    price = None if lacking else price_of(ledger)
     caps, own = caps_of(ledger, job), Spender(job.name, job.tags)
-    check_caps(job, caps, price, models)
+    check_caps(job, caps, lacking, models)
     if all(cap.alone for cap in caps):
         yield Caps(caps, price, own)
         return
@@ -142,19 +143,23 @@ def _with_usage(ledger: Ledger, caps: list[Cap], counted: Callable[[], set[str]]
         return [cap if cap.alone else _with_used(reader, ledger, cap, counted) for cap in caps]
 
 
-def price_of(ledger: Ledger, models: Sequence[str], now: datetime) -> Price | None:
-    """Return what calls of some models draw in units; None where one of them has no weight."""
+def unweighted(ledger: Ledger, models: Sequence[str], now: datetime) -> list[str]:
+    """Return which models have no weight."""
     weights = weights_of(ledger.allowance, ledger.zone)
-    if any(weights.most_units(model, now, 0, 0) is None for model in models):
-        return None
+    return [model for model in models if weights.most_units(model, now, 0, 0) is None]
+
+
+def price_of(ledger: Ledger) -> Price:
+    """Return what calls of models that have a weight draw in units."""
+    weights = weights_of(ledger.allowance, ledger.zone)
     return Price(partial(_most_units, weights), partial(_units, weights))
 
 
-def check_caps(job: Job, caps: Sequence[Cap], price: Price | None, models: Sequence[PlannedModel]) -> None:
+def check_caps(job: Job, caps: Sequence[Cap], without_weight: Sequence[str], models: Sequence[PlannedModel]) -> None:
     """Refuse a run whose caps cannot be kept.
 
     Args:
-        price: Of its models; None: one has no weight.
+        without_weight: Of its models, those that have none.
         models: That it asks.
 
     Raises:
@@ -164,9 +169,10 @@ def check_caps(job: Job, caps: Sequence[Cap], price: Price | None, models: Seque
     for cap in caps:
         if cap.most <= 0:
             raise InputError(Fault(f"the cap of {cap.words}", "it leaves nothing to send"))
-        if cap.kind == "units" and price is None:
-            hint = '[[allowance.weights]] model = "*" gives all others one'
-            raise InputError(Fault(f"the cap of {cap.words}", "a model of the job has no weight", hint))
+        if cap.kind == "units" and without_weight:
+            more = f", nor have {len(without_weight) - 1} more" if len(without_weight) > 1 else ""
+            hint = f'[[allowance.weights]] model = "*" in {FILE_NAME} gives all others one'
+            raise InputError(Fault(f"the cap of {cap.words}", f"{without_weight[0]!r} has no weight{more}", hint))
         if cap.kind != "requests" and uncapped:
             problem = f"{uncapped[0]!r} has no max_tokens, so that nothing bounds a request"
             raise InputError(Fault(f"the cap of {cap.words}", problem, f"set it in {job.where('request')}"))

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import workbench.settings.clock as clock
 from workbench.allowance.account import account_state
-from workbench.allowance.caps import caps_now, caps_of, check_caps, price_of
+from workbench.allowance.caps import caps_now, caps_of, check_caps, unweighted
 from workbench.allowance.scheduled import RUNS_LOOKED_AT
 from workbench.allowance.weights import ReportedTokens, Weights, weights_of
 from workbench.display.text import duration, significant
@@ -57,9 +57,9 @@ def window_plan(ledger: Ledger, job: Job, estimate: RunEstimate) -> WindowPlan:
 
 def cap_findings(ledger: Ledger, job: Job, models: Sequence[PlannedModel]) -> Iterator[Finding]:
     """Return why a run would refuse to begin: a cap that it cannot keep."""
-    price = price_of(ledger, [model.id for model in models], clock.now())
+    lacking = unweighted(ledger, [model.id for model in models], clock.now())
     try:
-        check_caps(job, caps_of(ledger, job), price, models)
+        check_caps(job, caps_of(ledger, job), lacking, models)
     except InputError as error:
         for fault in error.faults:
             yield Finding(fault.where, f"{fault.problem}{f' ({fault.hint})' if fault.hint else ''}")

@@ -33,7 +33,17 @@ from workbench.ledger.ingest import Ingested
 from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import reading as reading_ledger
 from workbench.ledger.store import Ledger
-from workbench.wording.allowance import CAPS, cap_row, demand_text, headline, missing, runs_out, units, used_text
+from workbench.wording.allowance import (
+    CAPS,
+    cap_row,
+    demand_text,
+    drawn_text,
+    headline,
+    missing,
+    runs_out,
+    units,
+    used_text,
+)
 
 _MOST_PARTS = 8
 
@@ -231,13 +241,14 @@ def _print_status(found: AccountState, ledger: Ledger, caps: list[CapUse], needs
         if parts:
             echo()
             rows = [
-                {"name": part.name, "units": round(part.drawn.units), "calls": part.drawn.calls,
+                {"name": part.name, "units": drawn_text(part.drawn), "calls": part.drawn.calls,
                  "unweighted": part.drawn.unweighted_tokens or None, "unknown": part.drawn.unknown_calls or None,
-                 "price": None if price is None else round(price * part.drawn.units, 2)}
+                 "price": None if price is None else drawn_text(part.drawn, price)}
                 for part in parts[:_MOST_PARTS]
             ]  # fmt: skip
             shown = columns(
-                column("name", title), column("units", found.unit), "calls", column("unweighted", "tokens without a weight"),
+                column("name", title), column("units", found.unit, "plain"), "calls",
+                column("unweighted", "tokens without a weight"),
                 column("unknown", "calls without usage"), column("price", currency or "price", "plain"),
             )  # fmt: skip
             print_table(rows, [one for one in shown if any(row[one.name] is not None for row in rows)], whole=("name",))

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import workbench.display.commands as commands
 from workbench.allowance.account import AccountState
 from workbench.allowance.caps import CapUse
+from workbench.allowance.draws import Drawn
 from workbench.allowance.forecast import Between, Forecast
 from workbench.allowance.scheduled import Demand
 from workbench.allowance.unseen import CONFIDENCE
@@ -27,6 +28,19 @@ def units(value: float | None) -> str:
     if value is None or math.isinf(value):
         return "unknown"
     return amount(round(value))
+
+
+def drawn_text(drawn: Drawn, price: float = 1.0) -> str:
+    """Return what some calls drew in units, or what that costs: unknown is not nothing, and without a weight nothing is free.
+
+    Args:
+        price: Of a unit.
+    """
+    if drawn.unknown_calls == drawn.calls:
+        return "–"
+    if drawn.unweighted_tokens:
+        return "no weight" if not drawn.units else f"at least {significant(price * drawn.units)}"
+    return significant(price * drawn.units)
 
 
 def span(low: float, high: float) -> str:
