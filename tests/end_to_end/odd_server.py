@@ -18,6 +18,7 @@ SAID: dict[str, tuple[dict[str, Any], str]] = {
     "empty": ({"content": ""}, "stop"),
     "refused": ({"content": None, "refusal": "I can't help with that."}, "stop"),
     "filtered": ({"content": "The answ"}, "content_filter"),
+    "spent": ({"content": None, "reasoning_content": "Let me see"}, "length"),
     "novel": ({"content": "The answer is 4."}, "flow_stop"),
     "nul": ({"content": "4 \x00 and \x1b[31m"}, "stop"),
     "long": ({"content": "x" * 60_000_000}, "stop"),

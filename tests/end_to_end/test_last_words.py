@@ -124,6 +124,19 @@ def test_a_judge_that_refused_is_asked_once_more_where_that_is_wanted(oddly: Wor
 
 
 @pytest.mark.slow
+def test_a_judge_that_thinks_until_its_cap_is_no_judgement_to_be_asked_for(oddly: Workbench, odd: OddServer) -> None:
+    """Its command would have sent nothing, for ever: it is told of the cap."""
+    judge = '[[scorers]]\nname = "judge"\nmodel = "m"\ntemplate = "spent {{ answer }} {{ verdicts }}"\n'
+    prompts(oddly, "plain 1", "plain 2", more=f"\n{judge}")
+    for sent in (4, 0):
+        before = len(odd.requests)
+        done = oddly("run", "job.toml", "--no-report", code=3)
+        assert len(odd.requests) == before + sent
+        assert "gave no verdict on 2 answers: the judge's answer ended before its first word" in done.stderr
+        assert "still to be asked for" not in done.stderr
+
+
+@pytest.mark.slow
 def test_an_end_that_no_rule_knows_is_named_and_counted(oddly: Workbench) -> None:
     prompts(oddly, "novel 1", "novel 2", "plain")
     result = oddly.json("run", "job.toml")

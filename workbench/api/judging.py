@@ -34,7 +34,7 @@ from workbench.planning.run_plan import RunPlan
 from workbench.records import Score
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, ignore, note_signals
-from workbench.scoring.judge import VARIABLES, Judge, asks_again, in_vain, is_pending
+from workbench.scoring.judge import PENDING, VARIABLES, Judge, in_vain, is_pending
 from workbench.wording.runs import in_vain_text
 
 _MOST_NAME_CHARS = 100
@@ -128,8 +128,7 @@ class _JudgesOfRun:
         with reading(ledger, frugal=True) as reader:
             names = {scorer.named for scorer in judges}
             scores = reader.all(CurrentScore, run_id=end.summary.run_id)
-        open_ones = [score for score in scores if is_pending(score.reason) and score.scorer in names]
-        pending = sum(asks_again(score.reason) is None for score in open_ones)
+        pending = sum(score.reason == PENDING and score.scorer in names for score in scores)
         if not pending:
             return end
         asks = commands.on_ledger(ledger.name, "score", end.summary.run_id, "--yes")

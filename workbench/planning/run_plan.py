@@ -150,12 +150,13 @@ def planned_judges(plan: Plan, reader: Reader | None) -> tuple[PlannedJudge, ...
         plan: With the answers that it reuses.
         reader: Of the ledger that has them; None where there is none yet.
     """
-    if plan.job.judge.when != "run":
-        return ()
-    reused = {plan.request_key_of(item): (plan.sample_key_of(item), answer) for item, answer in plan.reuses()}
+    judges = [judge for _, judge in judges_of(plan.job)] if plan.job.judge.when == "run" else []
+    reused: dict[str, tuple[str, EarlierAnswer]] = {}
+    if judges and reader is not None:  # to look at each costs a plan without judges nothing
+        reused = {plan.request_key_of(item): (plan.sample_key_of(item), answer) for item, answer in plan.reuses()}
     found = []
-    for _, judge in judges_of(plan.job):
-        known = 0 if reader is None else _judged(reader, judge, reused)
+    for judge in judges:
+        known = _judged(reader, judge, reused) if reader is not None and reused else 0
         most_calls = (len(plan) - known) * judge.votes
         most_calls = most_calls if judge.most_calls is None else min(most_calls, judge.most_calls)
         found.append(PlannedJudge(judge.named, judge.model, most_calls, judge.max_tokens))
