@@ -8,8 +8,9 @@ import pytest
 from tests.conftest import Workbench, job, sums
 from workbench.ledger.entries import score_entry
 from workbench.ledger.journal import JournalWriter
+from workbench.planning.again import OF_A_JUDGE
 from workbench.records import Score
-from workbench.scoring.judge import PENDING, Judge
+from workbench.scoring.judge import PENDING, Judge, asks_again, in_vain, is_pending
 
 JUDGE = '[[scorers]]\nname = "judge"\nmodel = "{model}"\n{more}'
 
@@ -217,3 +218,11 @@ def test_a_verdict_may_be_of_any_characters(verdicts: dict[str, float], said: st
 def test_verdicts_that_cannot_be_told_apart_are_refused(words: list[str]) -> None:
     ((field, _),) = Judge(model="m", verdicts={word: n / 10 for n, word in enumerate(words)}).faults()
     assert field == "verdicts"
+
+
+def test_every_kind_that_is_asked_again_has_its_reason_and_whoever_was_never_asked_comes_first() -> None:
+    reasons = {kind: in_vain(kind) for kind in OF_A_JUDGE}
+    assert {kind: asks_again(reason) for kind, reason in reasons.items()} == {kind: kind for kind in OF_A_JUDGE}
+    every = [*reasons.values(), in_vain(None), PENDING]
+    assert all(map(is_pending, every))
+    assert min(every) == PENDING, "the first by its letters, which queries take"

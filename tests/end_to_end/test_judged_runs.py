@@ -135,7 +135,7 @@ def test_the_thresholds_of_the_settings_count_the_judge(bench: Workbench, platfo
     bench.write("workbench.toml", "[confirm]\nrequests = 10\n")
     before = calls(platform)
     said = bench("run", "job.toml", "--no-report", code=3).stderr
-    assert "6 requests to send, and up to 18 calls of judges, more than [confirm] requests = 10" in said
+    assert "it would send 6 requests, and up to 18 calls of judges, more than [confirm] requests = 10" in said
     assert calls(platform) == before
     assert bench("run", "job.toml", "--no-report", "--yes").returncode == 0
     assert "then judge: nothing to ask, as what is reused is judged" in bench("plan", "job.toml").stdout
@@ -144,7 +144,7 @@ def test_the_thresholds_of_the_settings_count_the_judge(bench: Workbench, platfo
         "job.toml", (bench.folder / "job.toml").read_text().replace("votes = 3", 'rubric = "Is it short?"\nvotes = 2')
     )
     before, said = calls(platform), bench("run", "job.toml", "--no-report", code=3).stderr
-    assert "0 requests to send, and up to 12 calls of judges, more than [confirm] requests = 10" in said
+    assert "it would send 0 requests, and up to 12 calls of judges, more than [confirm] requests = 10" in said
     assert "0 requests, and up to 12 calls of judges not sent: --yes sends them" in said
     assert calls(platform) == before, "judgements alone are asked about too"
 

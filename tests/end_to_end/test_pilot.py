@@ -66,7 +66,7 @@ def test_a_threshold_is_asked_about_once(measured: tuple[Workbench, ThreadedServ
     bench, server = measured
     bench.write("workbench.toml", "[confirm]\nrequests = 30\n")
     told = bench("run", "job.toml", "--no-report", code=3).stderr
-    assert "40 requests to send, more than [confirm] requests = 30" in told
+    assert "it would send 40 requests, more than [confirm] requests = 30" in told
     assert not server.platform.statistics.requests
     assert bench.json("run", "job.toml", "--limit", "30", "--no-report")["completed"] == 30
     bench.write("workbench.toml", "[confirm]\ntotal_tokens = 5\nunits = 5\n")

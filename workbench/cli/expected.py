@@ -39,13 +39,18 @@ def is_confirmed(
         print_estimate(planned, tell)
     for text in above:
         say(f"note: {text}")
-    judged = sum(one.most_calls for one in planned.judges)
-    then = f", and up to {plural(judged, 'call')} of judges" if judged else ""
-    sends = f"{plural(planned.to_send, 'request')}{then}"
-    if yes or not (planned.to_send or judged) or not (asks or above) or agreed(f"Send {sends}?"):
+    sends = _sends_text(planned)
+    if yes or not sends or not (asks or above) or agreed(f"Send {sends}?"):
         return True
     say(f"{sends} not sent: --yes sends them")
     return False
+
+
+def _sends_text(planned: RunPlan) -> str:
+    """Return what a run would send, its judges' calls included; empty where that is nothing."""
+    judged = sum(one.most_calls for one in planned.judges)
+    then = f", and up to {plural(judged, 'call')} of judges" if judged else ""
+    return f"{plural(planned.to_send, 'request')}{then}" if planned.to_send or judged else ""
 
 
 def _above(planned: RunPlan, thresholds: ConfirmSettings) -> list[str]:
@@ -54,12 +59,10 @@ def _above(planned: RunPlan, thresholds: ConfirmSettings) -> list[str]:
     if tokens is not None:
         tokens += sum(one.most_calls * one.max_tokens for one in planned.judges)
     units = None if planned.window is None else planned.window.high_units
-    if not planned.to_send and not judged:
+    if not (sends := _sends_text(planned)):
         return found
     if thresholds.requests is not None and planned.to_send + judged > thresholds.requests:
-        then = f", and up to {plural(judged, 'call')} of judges" if judged else ""
-        sends = f"{plural(planned.to_send, 'request')} to send{then}"
-        found.append(f"{sends}, more than [confirm] requests = {thresholds.requests}")
+        found.append(f"it would send {sends}, more than [confirm] requests = {thresholds.requests}")
     if thresholds.total_tokens is not None and (tokens is None or tokens > thresholds.total_tokens):
         most = "no bound on its tokens" if tokens is None else f"up to {amount(round(tokens))} tokens"
         found.append(f"{most}, more than [confirm] total_tokens = {thresholds.total_tokens}")

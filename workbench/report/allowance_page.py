@@ -31,6 +31,7 @@ from workbench.report.time_charts import MOST_TOGETHER
 from workbench.wording.allowance import (
     cap_row,
     demand_text,
+    drawn_text,
     headline,
     missing,
     price_text,
@@ -157,13 +158,8 @@ def _drawn_by(found: AccountState) -> _DrawnBy | None:
     for job in found.jobs:
         own = [drawn.get((job.name, model), Drawn()) for model in named]
         others = [sum((drawn.get((job.name, model), Drawn()) for model in rest), Drawn())] if rest else []
-        rows.append((job.name, [_drawn_text(part) for part in (job.drawn, *own, *others)]))
+        rows.append((job.name, [drawn_text(part) for part in (job.drawn, *own, *others)]))
     return _DrawnBy([*named, *(["other models"] if rest else [])], rows)
-
-
-def _drawn_text(drawn: Drawn) -> str:
-    """Return what some calls drew, where every model of theirs has a weight."""
-    return "–" if not drawn.calls else "no weight" if drawn.unweighted_tokens else units(drawn.units)
 
 
 def _by_table(name: str, found: Result[UsageTotals], zone: str, there: frozenset[str]) -> Table:
