@@ -63,13 +63,27 @@ def _not_toml(message: str, text: str, source: str) -> Fault:
     if found is None:  # at its end
         return Fault(source, f"not valid TOML: {message}", _toml_hint(message, text, ""))
     line = text.splitlines()[int(found["line"]) - 1]
-    twice = _TWICE.fullmatch(found["what"])
-    if twice is not None:
-        name = ".".join(ast.literal_eval(twice[1]))
-        hint = f"give it once, as {name} = … or as one table [{name}]; a list of tables is [[{name}]]"
-        return Fault(f"{source}:{found['line']}", f"not valid TOML: {name!r} is given twice", hint)
+    if twice := _given_twice(found["what"], line):
+        return Fault(f"{source}:{found['line']}", f"not valid TOML: {twice[0]!r} is given twice", twice[1])
     problem = f"not valid TOML: {found['what']} in column {found['column']}"
     return Fault(f"{source}:{found['line']}", problem, _toml_hint(found["what"], text, line))
+
+
+def _given_twice(what: str, line: str) -> tuple[str, str] | None:
+    """Return which key or table stands there before, and what to do about it; None where the parser means something else."""
+    name = None
+    if named := _TWICE.fullmatch(what):
+        name = ".".join(ast.literal_eval(named[1]))
+    elif what == "Cannot overwrite a value" and (header := _HEADER.match(line)):
+        name = header[2]
+    if name is not None:
+        return name, f"give it once, as {name} = … or as one table [{name}]; a list of tables is [[{name}]]"
+    key = (
+        _KEY.match(line)
+        if what == "Cannot overwrite a value"
+        else re.fullmatch(r"Duplicate inline table key '(.*)'", what)
+    )
+    return (key[1], "keep one of them") if key else None
 
 
 def _toml_hint(what: str, text: str, line: str) -> str:
