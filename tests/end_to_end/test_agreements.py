@@ -574,7 +574,8 @@ def test_fields_whose_targets_are_all_alike_are_compared_and_all_fields_are_one_
         bench, "r1", {"a": [1.0] * 40, "b": [0.5] * 40}, config='{"name":"json"}', targets=right,
         extracted=lambda model, sample: json.dumps(given[model][sample]),
     )  # fmt: skip
-    found = {one["field"]: one for one in bench.json("compare", "r1", "--baseline", "a", "--no-report")["agreement"]}
+    every = bench.json("compare", "r1", "--baseline", "a", "--no-report")["agreement"]
+    found = {one["field"]: one for one in reversed(every)}  # the first figure of each
     assert {field: (one["figure"], one["verdict"]) for field, one in found.items()} == {
         "valid": ("accuracy", "worse"), "name": ("accuracy", "none shown"), "kind": ("kappa", "none shown"),
         "same": ("kappa", "none shown"),
@@ -582,6 +583,10 @@ def test_fields_whose_targets_are_all_alike_are_compared_and_all_fields_are_one_
     assert found["name"]["found"]["p_value"] == pytest.approx(1 / 32)
     assert found["name"]["adjusted_p"] == pytest.approx(2 / 32), "of three fields that could show anything"
     assert found["same"]["adjusted_p"] == 1
+    assert [(one["field"], one["figure"]) for one in every].count(("valid", "accuracy")) == 1, (
+        "a field of one label has no more"
+    )
+    assert {one["figure"] for one in every if one["field"] == "kind"} == {"kappa", "accuracy", "macro F1"}
 
 
 def test_gates_ask_for_bias_and_correlation(bench: Workbench) -> None:
@@ -611,7 +616,7 @@ def test_gates_ask_for_bias_and_correlation(bench: Workbench) -> None:
 
 @pytest.mark.slow
 def test_objects_are_compared_field_by_field(bench: Workbench) -> None:
-    """All fields of all models are one family of tests; a field without a difference is counted."""
+    """All fields of all models are one family of tests; a field is told by one figure, and counted where none shows anything."""
     right = [{"topic": LABELS[n % 3], "tone": LABELS[n // 3 % 3]} for n in range(45)]
     off = [one | {"tone": LABELS[n % 3] if n % 2 else one["tone"]} for n, one in enumerate(right)]
     given = {"a": right, "b": off}
@@ -619,10 +624,13 @@ def test_objects_are_compared_field_by_field(bench: Workbench) -> None:
         bench, "r1", {"a": [1.0] * 45, "b": [0.5] * 45}, config='{"name":"json"}', targets=right,
         extracted=lambda model, sample: json.dumps(given[model][sample]),
     )  # fmt: skip
-    found = {one["field"]: one for one in bench.json("compare", "r1", "--baseline", "a", "--no-report")["agreement"]}
-    assert {field: (one["figure"], one["verdict"]) for field, one in found.items()} == {
-        "topic": ("kappa", "none shown"), "tone": ("kappa", "worse"),
-    }  # fmt: skip
+    every = bench.json("compare", "r1", "--baseline", "a", "--no-report")["agreement"]
+    assert {(one["field"], one["figure"]): one["verdict"] for one in every} == {
+        (field, figure): verdict
+        for field, verdict in (("topic", "none shown"), ("tone", "worse"))
+        for figure in ("kappa", "accuracy", "macro F1")
+    }
+    found = {one["field"]: one for one in every if one["figure"] == "kappa"}
     assert found["tone"]["adjusted_p"] >= found["tone"]["found"]["p_value"]
     said = bench("compare", "r1", "--baseline", "a").stdout
     assert re.search(r"b − a: “tone”: kappa \S+ beside 1\.00, −\S+ \[.*\]: worse; none in 1 other field\.", said)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from workbench.evaluation.agreement_answers import ComparedPart, TargetAnswers
+from workbench.evaluation.agreement_answers import ComparedPart, GivenAnswers, TargetAnswers
 from workbench.evaluation.sides import ModelResult
 from workbench.stats.agreement import as_arrays, bias_at_extreme, farthest
 from workbench.stats.jackknife import Missing
@@ -15,14 +15,16 @@ from workbench.stats.label_agreement import label_arrays
 from workbench.stats.paired import LEVEL, holm_of_differing
 from workbench.stats.paired_agreement import (
     AbsoluteBias,
-    BeyondChance,
+    Accuracy,
     Correlation,
+    Kappa,
     MacroF1,
     MeanError,
     PairedAgreement,
     RankCorrelation,
     SummedFigure,
-    paired_agreement,
+    WeightedKappa,
+    paired_agreements,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ class AgreementDifference(msgspec.Struct, frozen=True):
     high: float | None
     """Of the interval at 95 %, whatever the unknown answers are; not adjusted for other models."""
     adjusted_p: float | None
-    """For all models beside the baseline, and all fields (Holm)."""
+    """For all models beside the baseline (Holm), and for all fields: by the first figure of each, and by any other."""
     verdict: Verdict
     """better: nearer to the targets, which is a mean error or a bias below the baseline's. open: it is shown on the answers
     that are known of both, and the unknown ones could change it, or nothing says what they do."""
@@ -101,6 +103,15 @@ class _TestedPair(NamedTuple):
         return min(better, worse)
 
 
+class _Compared(NamedTuple):
+    """A part of two sides' answers, compared by one figure."""
+
+    part: ComparedPart
+    figure: AgreementFigure
+    pair: tuple[ModelResult, ModelResult]
+    found: _TestedPair
+
+
 class _Figure(NamedTuple):
     """A figure by which two sides are compared."""
 
@@ -117,7 +128,7 @@ _CORRELATIONS = (_Figure("pearson", Correlation(), None), _Figure("spearman", Ra
 def agreement_differences(
     answers: TargetAnswers | None, pairs: Sequence[tuple[ModelResult, ModelResult]]
 ) -> list[AgreementDifference]:
-    """Return each side's agreement beside its baseline's: of the answers as a whole by each figure, of fields by one each.
+    """Return each side's agreement beside its baseline's, by each figure: of the answers as a whole, and of each field.
 
     Args:
         answers: Of the runs of all sides, by one scorer; None where it reads nothing that can be set beside the targets.
@@ -125,46 +136,48 @@ def agreement_differences(
     """
     if answers is None:
         return []
-    families: dict[str, list[tuple[ComparedPart, _Figure, tuple[ModelResult, ModelResult]]]] = {}
+    families: dict[tuple[AgreementFigure | None, bool], list[_Compared]] = {}
     for part in answers.parts:
-        for figure in _figures(part):
-            family = figure.name if part.field is None else "all fields"
-            families.setdefault(family, []).extend((part, figure, pair) for pair in pairs)
-    found = []
-    for places in families.values():
-        beside = [_beside(answers, part, pair, figure) for part, figure, pair in places]
-        differ = [one.differs for one in beside]
-        adjusted = holm_of_differing([one.p_value for one in beside], differ)
-        finished = holm_of_differing([None if one.found is None else one.found.p_value for one in beside], differ)
-        found += [
-            _difference(pair, part, figure.name, one, p_value, known)
-            for (part, figure, pair), one, p_value, known in zip(places, beside, adjusted, finished, strict=True)
-        ]
-    return found
+        figures, is_field = _figures(part), part.field is not None
+        for pair in pairs:
+            both = answers.of_both(part, *((side.run_id, side.model) for side in pair))
+            for place, (name, tested) in enumerate(_beside(part, both, figures).items()):
+                family = (None if is_field and place == 0 else name, is_field)
+                families.setdefault(family, []).append(_Compared(part, name, pair, tested))
+    return [one for family in families.values() for one in _differences(family)]
+
+
+def _differences(family: Sequence[_Compared]) -> list[AgreementDifference]:
+    """Return what is said of pairs whose p-values are adjusted for each other."""
+    beside = [one.found for one in family]
+    differ = [one.differs for one in beside]
+    adjusted = holm_of_differing([one.p_value for one in beside], differ)
+    finished = holm_of_differing([None if one.found is None else one.found.p_value for one in beside], differ)
+    return [_difference(*of) for of in zip(family, adjusted, finished, strict=True)]
 
 
 def _figures(part: ComparedPart) -> list[_Figure]:
-    """Return by what a part is compared; a field, of which there may be fifty, by one figure."""
+    """Return by what a part is compared, first what says most of it."""
     import numpy as np
 
-    def by_chance(name: AgreementFigure, distance: DistanceTo) -> _Figure:
+    def by_chance(name: AgreementFigure, sums: SummedFigure, distance: DistanceTo) -> _Figure:
         return _Figure(
             name,
-            BeyondChance(distance),
+            sums,
             lambda x, y, unknown, is_highest: at_extreme(x, y, unknown, distance, highest=is_highest),
         )
 
     if part.kind == "shares" or (part.field is not None and part.kind == "labels" and len(part.labels) < 2):
-        return [by_chance("accuracy", Missed)]
+        return [by_chance("accuracy", Accuracy(), Missed)]
     if part.kind == "labels":
-        found = [
-            by_chance("kappa", Unequal),
-            by_chance("accuracy", Missed),
+        return [
+            by_chance("kappa", Kappa(len(part.labels)), Unequal),
+            by_chance("accuracy", Accuracy(), Missed),
             _Figure("macro F1", MacroF1(len(part.labels)), None),
         ]
-    elif part.kind == "numbers":
-        found = [
-            by_chance("weighted kappa", partial(Squared, scale=part.scale)),
+    if part.kind == "numbers":
+        return [
+            by_chance("weighted kappa", WeightedKappa(), partial(Squared, scale=part.scale)),
             _Figure(
                 "mean error",
                 MeanError(),
@@ -177,20 +190,11 @@ def _figures(part: ComparedPart) -> list[_Figure]:
             ),
             *_CORRELATIONS,
         ]
-    else:
-        found = [_Figure("mean error", MeanError(), None), _Figure("bias", AbsoluteBias(), None), *_CORRELATIONS]
-    return found if part.field is None else found[:1]
+    return [_Figure("mean error", MeanError(), None), _Figure("bias", AbsoluteBias(), None), *_CORRELATIONS]
 
 
-def _difference(
-    pair: tuple[ModelResult, ModelResult],
-    part: ComparedPart,
-    figure: AgreementFigure,
-    one: _TestedPair,
-    adjusted_p: float | None,
-    finished_p: float | None,
-) -> AgreementDifference:
-    side, base = pair
+def _difference(compared: _Compared, adjusted_p: float | None, finished_p: float | None) -> AgreementDifference:
+    part, figure, (side, base), one = compared
     low = None if one.at_lowest is None else one.at_lowest.low
     high = None if one.at_highest is None else one.at_highest.high
     if low is None or high is None:
@@ -211,40 +215,68 @@ def _verdict(figure: AgreementFigure, one: _TestedPair, adjusted_p: float | None
 
 
 def _beside(
-    answers: TargetAnswers, part: ComparedPart, pair: tuple[ModelResult, ModelResult], figure: _Figure
-) -> _TestedPair:
-    own, base = answers.of_both(part, *((side.run_id, side.model) for side in pair))
-    of_numbers = figure.name in OF_NUMBERS_ALONE or part.kind == "measurements"
-    left_out = (Missing.UNKNOWN, Missing.NOT_RIGHT) if of_numbers else (Missing.UNKNOWN,)
-    known = [
-        place
-        for place, both in enumerate(zip(own.given, base.given, strict=True))
-        if not any(one in left_out for one in both)
-    ]
+    part: ComparedPart, both: tuple[GivenAnswers, GivenAnswers], figures: Sequence[_Figure]
+) -> dict[AgreementFigure, _TestedPair]:
+    by_known: dict[tuple[int, ...], list[_Figure]] = {}
+    for figure in figures:
+        of_numbers = figure.name in OF_NUMBERS_ALONE or part.kind == "measurements"
+        left_out = (Missing.UNKNOWN, Missing.NOT_RIGHT) if of_numbers else (Missing.UNKNOWN,)
+        pairs = enumerate(zip(both[0].given, both[1].given, strict=True))
+        known = tuple(place for place, pair in pairs if pair[0] not in left_out and pair[1] not in left_out)
+        by_known.setdefault(known, []).append(figure)
+    return {
+        figure.name: tested
+        for known, some in by_known.items()
+        for figure, tested in zip(some, _tested(part, both, known, some), strict=True)
+    }
+
+
+def _tested(
+    part: ComparedPart, both: tuple[GivenAnswers, GivenAnswers], known: Sequence[int], figures: Sequence[_Figure]
+) -> list[_TestedPair]:
+    """Return a pair tested by figures that are of the same answers.
+
+    Args:
+        part: What is compared.
+        both: The answers of both.
+        known: The places of those that are known of both.
+        figures: By which they are compared.
+    """
+    own, base = both
     asked, unknown = len(own.keys), len(own.keys) - len(known)
     if not known:
-        return _TestedPair(asked, unknown, (None, None), None, None, None)
+        return [_TestedPair(asked, unknown, (None, None), None, None, None) for _ in figures]
     arrays = partial(as_arrays, scale=part.scale) if part.kind in ("numbers", "measurements") else label_arrays
     (one, right, one_unknown), (other, _, other_unknown) = arrays(own.given, own.right), arrays(base.given, own.right)
-    clusters = [own.clusters[place] for place in known]
-    found = paired_agreement((one[known], other[known]), right[known], clusters, figure.sums)
-    values = figure.sums.value(one[known], right[known]), figure.sums.value(other[known], right[known])
-    if found is None or not unknown:
-        return _TestedPair(asked, unknown, values, found, found, found)
-    if figure.at_end is None:
-        return _TestedPair(asked, unknown, values, found, None, None)
+    places = list(known)
+    on_known, clusters = (one[places], other[places]), [own.clusters[place] for place in known]
+    found = paired_agreements(on_known, right[places], clusters, [figure.sums for figure in figures])
 
-    def filled(x: "Numbers", missing: "Mask", *, is_highest: bool) -> "Numbers":
-        assert figure.at_end is not None
-        return figure.at_end(x, right, missing, is_highest) if missing.any() else x
+    def at_ends(figure: _Figure) -> tuple[PairedAgreement | None, PairedAgreement | None]:
+        if figure.at_end is None:
+            return None, None
 
-    low, high = (
-        paired_agreement(
-            (filled(one, one_unknown, is_highest=is_highest), filled(other, other_unknown, is_highest=not is_highest)),
-            right,
-            own.clusters,
-            figure.sums,
+        def filled(x: "Numbers", missing: "Mask", *, is_highest: bool) -> "Numbers":
+            assert figure.at_end is not None
+            return figure.at_end(x, right, missing, is_highest) if missing.any() else x
+
+        low, high = (
+            paired_agreements(
+                (
+                    filled(one, one_unknown, is_highest=is_highest),
+                    filled(other, other_unknown, is_highest=not is_highest),
+                ),
+                right,
+                own.clusters,
+                [figure.sums],
+            )[0]
+            for is_highest in (False, True)
         )
-        for is_highest in (False, True)
-    )
-    return _TestedPair(asked, unknown, values, found, low, high)
+        return low, high
+
+    tested = []
+    for figure, of_known in zip(figures, found, strict=True):
+        values = tuple(figure.sums.value(x, right[places]) for x in on_known)
+        ends = (of_known, of_known) if of_known is None or not unknown else at_ends(figure)
+        tested.append(_TestedPair(asked, unknown, (values[0], values[1]), of_known, *ends))
+    return tested

@@ -95,7 +95,7 @@ def agreement(
         bias,
         error,
         _if_perfect(estimate(pearson, numbers, left, CORRELATION), numbers[1], len(left), scale),
-        _if_perfect(estimate(spearman, numbers, left, CORRELATION), _ranks(numbers[1]), len(left)),
+        _if_perfect(estimate(spearman, numbers, left, CORRELATION), ranks(numbers[1]), len(left)),
         None
         if float(y.var()) == 0
         else over.estimate(
@@ -256,23 +256,22 @@ def bias_at_extreme(
 
 def pearson(x: "Numbers", y: "Numbers") -> float | None:
     """Return Pearson's correlation; None where either is the same everywhere."""
-    import numpy as np
-
     if not len(x):
         return None
-    spread = math.sqrt(float(np.var(x)) * float(np.var(y)))
-    return None if spread <= 0 else float(np.mean((x - x.mean()) * (y - y.mean()))) / spread
+    x, y = x - x.mean(), y - y.mean()
+    spread = math.sqrt(float(x @ x)) * math.sqrt(float(y @ y))
+    return None if spread <= 0 else float(x @ y) / spread
 
 
 def spearman(x: "Numbers", y: "Numbers") -> float | None:
     """Return Spearman's correlation, Pearson's of ranks; None where either is the same everywhere."""
-    return pearson(_ranks(x), _ranks(y))
+    return pearson(ranks(x), ranks(y))
 
 
-def _ranks(x: "Numbers") -> "Numbers":
+def ranks(x: "Numbers") -> "Numbers":
+    """Return the rank of each number, of equal ones the mean of theirs."""
     import numpy as np
 
-    _, place, counts = np.unique(x, return_inverse=True, return_counts=True)
-    ends: Numbers = np.cumsum(counts).astype(float)
-    ranks: Numbers = (ends - (counts - 1) / 2)[place]
-    return ranks
+    among = np.sort(x)
+    found: Numbers = (np.searchsorted(among, x) + np.searchsorted(among, x, "right") + 1) / 2
+    return found

@@ -1,13 +1,14 @@
 """Two models' agreement with the same targets: their difference, its interval by the jackknife, its test by permutation."""
 
-from collections.abc import Callable, Hashable, Sequence
+import math
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from workbench.stats.agreement import pearson, spearman
+from workbench.stats.agreement import pearson, ranks, spearman
 from workbench.stats.jackknife import estimate_of, left_out
-from workbench.stats.kappa import DistanceTo, kappa
+from workbench.stats.kappa import Squared, Unequal, kappa
 from workbench.stats.label_agreement import macro_f1
 
 if TYPE_CHECKING:
@@ -43,11 +44,18 @@ class PairedAgreement(msgspec.Struct, frozen=True):
 class SummedFigure(Protocol):
     """A figure of answers `x` beside what is right, `y`, that sums over the answers make.
 
-    So answers can change places cluster by cluster with the sums alone.
+    So answers can change places cluster by cluster, and clusters be left out, with the sums alone.
     """
+
+    adds_up: bool
+    """Whether what an answer adds is the same whichever others there are."""
 
     def value(self, x: "Numbers", y: "Numbers") -> float | None:
         """Return the figure; None where it is not defined."""
+        ...
+
+    def unit(self, both: "Both", y: "Numbers") -> float:
+        """Return in what it is summed, so that rounding is the same whatever the numbers' own unit is."""
         ...
 
     def terms(self, both: "Both", y: "Numbers") -> "Numbers":
@@ -55,45 +63,111 @@ class SummedFigure(Protocol):
         ...
 
     def of(self, sums: "Numbers") -> "Numbers":
-        """Return the figure of each column of sums, in any unit; not a number where it is not defined."""
+        """Return the figure of each column of sums in its unit; not a number where it is not defined."""
         ...
 
 
-class BeyondChance:
-    """Kappa, or accuracy, by a distance: 1 - Σ d / Σ e."""
+class _Unitless:
+    """A figure that no unit changes."""
 
-    def __init__(self, distance: DistanceTo) -> None:
-        self._distance = distance
+    adds_up = True
+
+    def unit(self, both: "Both", y: "Numbers") -> float:
+        """Return 1."""
+        return 1.0
+
+
+class Accuracy(_Unitless):
+    """The share of labels that are right."""
+
+    def value(self, x: "Numbers", y: "Numbers") -> float | None:
+        """Return it, of one answer or more."""
+        return float((x == y).mean()) if len(x) else None
+
+    def terms(self, both: "Both", y: "Numbers") -> "Numbers":
+        """Return of each answer whether it is right, and 1."""
+        import numpy as np
+
+        return np.asarray([[x == y, np.ones_like(y)] for x in both], dtype=float)
+
+    def of(self, sums: "Numbers") -> "Numbers":
+        """Return the share."""
+        found: Numbers = sums[0] / sums[1]
+        return found
+
+
+class Kappa(_Unitless):
+    """Cohen's, of labels.
+
+    Args:
+        labels: How many there are.
+    """
+
+    def __init__(self, labels: int) -> None:
+        self._labels = labels
 
     def value(self, x: "Numbers", y: "Numbers") -> float | None:
         """Return it; None where chance gives the same."""
-        return kappa(x, y, self._distance)
+        return kappa(x, y, Unequal)
 
     def terms(self, both: "Both", y: "Numbers") -> "Numbers":
-        """Return d and e of each answer."""
+        """Return of each answer 1, whether it is wrong, and by label whether it has it and whether it should."""
         import numpy as np
 
-        to = self._distance(y)
-        return np.asarray([[to.apart(x, y), to.by_chance(x)] for x in both])
+        classes = np.arange(self._labels)[:, None]
+        return np.asarray([[np.ones_like(y), x != y, *(x == classes), *(y == classes)] for x in both], dtype=float)
 
     def of(self, sums: "Numbers") -> "Numbers":
-        """Return 1 - Σ d / Σ e."""
-        found: Numbers = 1 - sums[0] / sums[1]
-        return found
+        """Return 1 - wrong / wrong by chance."""
+        import numpy as np
+
+        n, wrong = sums[:2]
+        given, right = np.split(sums[2:], 2)
+        return _beyond_chance(wrong, n - (given * right).sum(axis=0) / n)
+
+
+class WeightedKappa(_Unitless):
+    """Kappa with quadratic weights, of numbers."""
+
+    def value(self, x: "Numbers", y: "Numbers") -> float | None:
+        """Return it; None where chance gives the same."""
+        return kappa(x, y, Squared)
+
+    def terms(self, both: "Both", y: "Numbers") -> "Numbers":
+        """Return 1, x, y, x², y² and xy of each answer, about the mean of what is right."""
+        return _moments_about(both, y)
+
+    def of(self, sums: "Numbers") -> "Numbers":
+        """Return 1 - Σ (x - y)² / Σ of the mean (x - y)² over every y."""
+        n, x, y, xx, yy, xy = sums
+        return _beyond_chance(xx - 2 * xy + yy, xx - 2 * x * y / n + yy)
+
+
+def _beyond_chance(apart: "Numbers", by_chance: "Numbers") -> "Numbers":
+    import numpy as np
+
+    found: Numbers = 1 - apart / np.where(by_chance > _CLOSE, by_chance, np.nan)
+    return found
 
 
 class MeanError:
     """The mean distance of numbers from those that are right."""
 
+    adds_up = True
+
     def value(self, x: "Numbers", y: "Numbers") -> float | None:
         """Return it, of one answer or more."""
         return float(abs(x - y).mean()) if len(x) else None
+
+    def unit(self, both: "Both", y: "Numbers") -> float:
+        """Return the largest error."""
+        return max(float(abs(x - y).max()) for x in both) or 1.0
 
     def terms(self, both: "Both", y: "Numbers") -> "Numbers":
         """Return the distance of each answer, and 1."""
         import numpy as np
 
-        unit = _largest_error(both, y)
+        unit = self.unit(both, y)
         return np.asarray([[abs(x - y) / unit, np.ones_like(y)] for x in both])
 
     def of(self, sums: "Numbers") -> "Numbers":
@@ -102,7 +176,7 @@ class MeanError:
         return found
 
 
-class AbsoluteBias:
+class AbsoluteBias(MeanError):
     """How far the mean of numbers is from the mean of those that are right, whether above or below."""
 
     def value(self, x: "Numbers", y: "Numbers") -> float | None:
@@ -113,7 +187,7 @@ class AbsoluteBias:
         """Return how far each answer is above what is right, and 1."""
         import numpy as np
 
-        unit = _largest_error(both, y)
+        unit = self.unit(both, y)
         return np.asarray([[(x - y) / unit, np.ones_like(y)] for x in both])
 
     def of(self, sums: "Numbers") -> "Numbers":
@@ -122,8 +196,10 @@ class AbsoluteBias:
         return found
 
 
-class Correlation:
+class Correlation(_Unitless):
     """Pearson's."""
+
+    adds_up = False  # about one mean for both models, which loses digits where a model's is far from it
 
     def value(self, x: "Numbers", y: "Numbers") -> float | None:
         """Return it; None where the numbers, or what is right of them, are all the same."""
@@ -131,10 +207,7 @@ class Correlation:
 
     def terms(self, both: "Both", y: "Numbers") -> "Numbers":
         """Return 1, x, y, x², y² and xy of each answer, about the mean of what is right."""
-        import numpy as np
-
-        unit = float(y.std()) or 1.0
-        return np.asarray([_moments((x - y.mean()) / unit, (y - y.mean()) / unit) for x in both])
+        return _moments_about(both, y)
 
     def of(self, sums: "Numbers") -> "Numbers":
         """Return the covariance over the root of both variances."""
@@ -157,13 +230,15 @@ class RankCorrelation(Correlation):
         """Return 1, x, y, x², y² and xy of the ranks of each answer, as shares of all ranks."""
         import numpy as np
 
-        own = _ranked(y) - 0.5
-        return np.asarray([_moments(_ranked(x) - 0.5, own) for x in both])
+        own = ranks(y) / len(y) - 0.5
+        return np.asarray([_moments(ranks(x) / len(x) - 0.5, own) for x in both])
 
 
-def _largest_error(both: "Both", y: "Numbers") -> float:
-    """Return the unit in which errors are summed, so that rounding is the same whatever the numbers' own unit is."""
-    return max(float(abs(x - y).max()) for x in both) or 1.0
+def _moments_about(both: "Both", y: "Numbers") -> "Numbers":
+    import numpy as np
+
+    unit = float(y.std()) or 1.0
+    return np.asarray([_moments((x - y.mean()) / unit, (y - y.mean()) / unit) for x in both])
 
 
 def _moments(x: "Numbers", y: "Numbers") -> "Numbers":
@@ -172,16 +247,7 @@ def _moments(x: "Numbers", y: "Numbers") -> "Numbers":
     return np.stack([np.ones_like(y), x, y, x * x, y * y, x * y])
 
 
-def _ranked(x: "Numbers") -> "Numbers":
-    """Return the mean rank of each number, as a share of their count."""
-    import numpy as np
-
-    among = np.sort(x)
-    found: Numbers = (np.searchsorted(among, x) + np.searchsorted(among, x, "right")) / (2 * len(among))
-    return found
-
-
-class MacroF1:
+class MacroF1(_Unitless):
     """The mean of the classes' F1, over the classes that are right somewhere.
 
     Args:
@@ -208,15 +274,16 @@ class MacroF1:
         import numpy as np
 
         hits, given, right = np.split(sums, 3)
-        there = right[:, 0] > 0  # the same whoever answers
-        found: Numbers = (2 * hits[there] / (given[there] + right[there])).mean(axis=0)
+        there = right > 0
+        f1 = np.divide(2 * hits, given + right, out=np.zeros_like(hits), where=there)
+        found: Numbers = f1.sum(axis=0) / there.sum(axis=0)
         return found
 
 
-def paired_agreement(
-    both: "Both", right: "Numbers", clusters: Sequence[Hashable], figure: SummedFigure
-) -> PairedAgreement | None:
-    """Compare the agreement of two models by a figure; None where it is not defined.
+def paired_agreements(
+    both: "Both", right: "Numbers", clusters: Sequence[Hashable], figures: Sequence[SummedFigure]
+) -> list[PairedAgreement | None]:
+    """Compare the agreement of two models by each figure; None where one is not defined.
 
     If it makes no difference which model answers, the answers of the two can change places: they do so cluster by cluster,
     in every way where few clusters differ, else in `DRAWS` ways at random, always the same. The p-value is the share of
@@ -230,66 +297,95 @@ def paired_agreement(
         both: The answers of each to the same requests, as numbers or places of labels.
         right: What is right.
         clusters: What each answer belongs to.
-        figure: By which they are compared.
+        figures: By which they are compared.
     """
     import numpy as np
 
-    values = [figure.value(one, right) for one in both]
-    if values[0] is None or values[1] is None:
-        return None
-    difference = values[0] - values[1]
-
-    def without(kept: "Mask") -> float | None:
-        one, other = (figure.value(x[kept], right[kept]) for x in both)
-        return None if one is None or other is None else one - other
-
-    found = estimate_of(difference, [without(kept) for kept in left_out(clusters)])
+    values = [(figure.value(both[0], right), figure.value(both[1], right)) for figure in figures]
+    terms = [figure.terms(both, right) for figure in figures]  # each by model, sum and answer
     names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
     group = np.asarray([names[name] for name in clusters])
     differs = np.bincount(group, weights=both[0] != both[1], minlength=len(names)) > 0
-    sums = np.asarray(
-        [[np.bincount(group, weights=one, minlength=len(names)) for one in own] for own in figure.terms(both, right)]
-    )  # model, sum, cluster
+    swaps = _by_cluster(np.concatenate([own[1] - own[0] for own in terms]), group, len(names))[:, differs]
     is_exact = int(differs.sum()) <= MOST_EXACT
-    p_value = _p_value(sums.sum(axis=2), (sums[1] - sums[0])[:, differs], figure.of, is_exact=is_exact)
+    p_values = _p_values(figures, [own.sum(axis=2) for own in terms], swaps, is_exact=is_exact)
     ways = f"all {2 ** int(differs.sum())} ways" if is_exact else f"{DRAWS} draws"
     method = f"permutation test over {len(names)} clusters, {ways}"
-    return PairedAgreement(len(right), int(differs.sum()), difference, found.low, found.high, p_value, method)
+    left, found = left_out(clusters), list[PairedAgreement | None]()
+    for figure, (one, other), own, p_value in zip(figures, values, terms, p_values, strict=True):
+        if one is None or other is None:
+            found.append(None)
+            continue
+        interval = estimate_of(one - other, _without(figure, both, right, own, left))
+        found.append(
+            PairedAgreement(len(right), int(differs.sum()), one - other, interval.low, interval.high, p_value, method)
+        )
+    return found
 
 
-def _p_value(whole: "Numbers", swap: "Numbers", of: "Callable[[Numbers], Numbers]", *, is_exact: bool) -> float:
-    """Return the share of ways to swap clusters with a difference at least as large as there is.
+def _by_cluster(terms: "Numbers", group: "Numbers", clusters: int) -> "Numbers":
+    """Return each row of what answers add, summed by cluster."""
+    import numpy as np
+
+    return np.asarray([np.bincount(group, weights=row, minlength=clusters) for row in terms])
+
+
+def _without(
+    figure: SummedFigure, both: "Both", right: "Numbers", terms: "Numbers", left: "Sequence[Mask]"
+) -> list[float | None]:
+    """Return the difference of both models over the answers that are left each time; None where it is not defined."""
+    import numpy as np
+
+    if not left or not figure.adds_up:
+        pairs = [tuple(figure.value(x[kept], right[kept]) for x in both) for kept in left]
+        return [None if one is None or other is None else one - other for one, other in pairs]
+    one, other = (figure.of(sums) for sums in terms @ np.asarray(left, dtype=float).T)
+    differences = (one - other) * figure.unit(both, right)
+    return [None if math.isnan(value) else value for value in differences.tolist()]
+
+
+def _p_values(
+    figures: Sequence[SummedFigure], whole: "Sequence[Numbers]", swaps: "Numbers", *, is_exact: bool
+) -> list[float]:
+    """Return for each figure the share of ways to swap clusters with a difference at least as large as there is.
 
     Args:
-        whole: By model, its sums.
-        swap: What swapping each cluster adds to the sums of the first model, and takes from those of the second.
-        of: Return the figure of each column of sums.
+        figures: Of which each has some of the sums, in order.
+        whole: For each figure by model, its sums.
+        swaps: What swapping each cluster adds to the sums of the first model, and takes from those of the second.
         is_exact: Whether every way is tried.
     """
     import numpy as np
 
-    def differences(moved: "Numbers") -> "Numbers":
-        """Return the difference of the two models for each way to move sums from one to the other."""
-        found: Numbers = np.abs(of(whole[0][:, None] + moved) - of(whole[1][:, None] - moved))
-        return found
+    ends = np.cumsum([own.shape[1] for own in whole])[:-1]
 
-    seen = differences(np.zeros((len(whole[0]), 1)))[0]
+    def differences(moved: "Numbers") -> "list[Numbers]":
+        """Return the difference of the two models by each figure for each way to move sums from one to the other."""
+        return [
+            np.abs(figure.of(own[0][:, None] + part) - figure.of(own[1][:, None] - part))
+            for figure, own, part in zip(figures, whole, np.split(moved, ends), strict=True)
+        ]
 
-    def as_large(moved: "Numbers") -> "Mask":
-        smaller: Mask = differences(moved) < seen - _CLOSE
-        return ~smaller  # nor is a way that leaves the figure undefined: it counts against the difference
+    seen = [one[0] for one in differences(np.zeros((len(swaps), 1)))]
+
+    def as_large(moved: "Numbers") -> "Numbers":
+        """Return how many of the ways have one, by figure."""
+        smaller = [(one < at - _CLOSE).sum() for one, at in zip(differences(moved), seen, strict=True)]
+        return moved.shape[1] - np.asarray(
+            smaller
+        )  # a way that leaves the figure undefined counts against the difference
 
     if is_exact:
-        clusters = swap.shape[1]
+        clusters = swaps.shape[1]
         ways = (np.arange(2**clusters)[:, None] >> np.arange(clusters)) & 1
-        return float(np.mean(as_large((ways @ swap.T).T)))
+        return list((as_large((ways @ swaps.T).T) / len(ways)).tolist())
     # clusters that do the same are drawn together: how many of them are swapped is binomial
-    kinds, counts = np.unique(swap.round(12), axis=1, return_counts=True)
-    chance, hits, done = np.random.default_rng(_SEED), 0, 0
-    at_once = max(1, _MOST_CELLS // max(len(counts), len(swap)))
+    kinds, counts = np.unique(swaps.round(12), axis=1, return_counts=True)
+    chance, hits, done = np.random.default_rng(_SEED), np.zeros(len(figures)), 0
+    at_once = max(1, _MOST_CELLS // max(len(counts), len(swaps)))
     while done < DRAWS:
         draws = min(at_once, DRAWS - done)
         swapped = chance.binomial(counts, 0.5, size=(draws, len(counts)))
-        hits += int(as_large((swapped @ kinds.T).T).sum())
+        hits += as_large((swapped @ kinds.T).T)
         done += draws
-    return (1 + hits) / (1 + DRAWS)
+    return list(((1 + hits) / (1 + DRAWS)).tolist())

@@ -167,9 +167,14 @@ def agreement_lines(comparison: Comparison) -> list[str]:
 
 def _agreement_parts(found: Sequence[AgreementDifference]) -> Iterator[str]:
     """Yield what is said of one pair's agreement."""
-    told = [one for one in found if one.field is None or one.verdict in ("better", "worse", "open")]
-    not_shown = sum(one.field is not None and one.verdict == "none shown" for one in found)
-    undefined = sum(one.field is not None and one.verdict == "not comparable" for one in found)
+    of_fields: dict[str, AgreementDifference] = {}  # by the first figure that shows something, of several in the JSON
+    for one in found:
+        if one.field is not None and one.verdict in ("better", "worse", "open"):
+            of_fields.setdefault(one.field, one)
+    told = [*(one for one in found if one.field is None), *of_fields.values()]
+    fields = {one.field for one in found} - of_fields.keys() - {None}
+    compared = {one.field for one in found if one.verdict != "not comparable"}
+    not_shown, undefined = len(fields & compared), len(fields - compared)
     unknown = {
         (one.unknown, one.asked)
         for one in found

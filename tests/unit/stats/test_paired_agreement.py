@@ -2,22 +2,26 @@
 
 import itertools
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from scipy.stats import t as student_t
 
-from workbench.stats.kappa import Missed, Squared, Unequal
 from workbench.stats.paired_agreement import (
     MOST_EXACT,
     AbsoluteBias,
-    BeyondChance,
+    Accuracy,
     Correlation,
+    Kappa,
     MacroF1,
     MeanError,
+    PairedAgreement,
     RankCorrelation,
     SummedFigure,
-    paired_agreement,
+    WeightedKappa,
+    paired_agreements,
 )
 
 
@@ -30,8 +34,15 @@ def drawn(chance: random.Random, n: int, alike: float, labels: int = 3) -> tuple
     return one, other, right
 
 
+def compared(
+    both: tuple[np.ndarray, np.ndarray], right: np.ndarray, clusters: Sequence[int], figure: SummedFigure
+) -> PairedAgreement | None:
+    (found,) = paired_agreements(both, right, clusters, [figure])
+    return found
+
+
 FIGURES: list[SummedFigure] = [
-    BeyondChance(Unequal), BeyondChance(Squared), BeyondChance(Missed), MeanError(), AbsoluteBias(), Correlation(), MacroF1(3),
+    Kappa(3), WeightedKappa(), Accuracy(), MeanError(), AbsoluteBias(), Correlation(), MacroF1(3),
 ]  # fmt: skip
 
 
@@ -43,7 +54,7 @@ def test_few_clusters_are_swapped_in_every_way(figure: SummedFigure) -> None:
     for _ in range(20):
         one, other, right = map(np.array, drawn(chance, 12, 0.5))
         clusters = [chance.randrange(6) for _ in range(12)]
-        found = paired_agreement((one, other), right, clusters, figure)
+        found = compared((one, other), right, clusters, figure)
         if found is None:
             continue
         tried += 1
@@ -59,13 +70,35 @@ def test_few_clusters_are_swapped_in_every_way(figure: SummedFigure) -> None:
     assert tried > 10
 
 
+def test_figures_together_and_alone_say_the_same_without_a_cluster() -> None:
+    """The jackknife of those that add up is of their sums; of the others it is taken of the answers that are left."""
+    chance = random.Random(67)
+    one, other, right = map(np.array, drawn(chance, 60, 0.5))
+    clusters = [chance.randrange(20) for _ in right]
+    figures = [*FIGURES, RankCorrelation()]
+    for figure, found in zip(figures, paired_agreements((one, other), right, clusters, figures), strict=True):
+        assert found is not None
+        alone = compared((one, other), right, clusters, figure)
+        assert alone is not None
+        assert found.p_value == pytest.approx(alone.p_value, abs=0.03)  # other draws
+        left = [[cluster != name for cluster in clusters] for name in range(20)]
+        values = [
+            figure.value(one[kept], right[kept]) - figure.value(other[kept], right[kept])  # type: ignore[operator]
+            for kept in left
+        ]
+        error = (19 / 20 * sum((value - np.mean(values)) ** 2 for value in values)) ** 0.5
+        assert found.high is not None
+        assert found.low is not None
+        assert (found.high - found.low) / 2 == pytest.approx(student_t.ppf(0.975, 19) * error)
+
+
 def test_ranks_are_those_among_the_answers_of_a_model() -> None:
     """Any monotone change of its numbers changes nothing; one that uses the ends of the scale is not told from one that uses its
     middle, nor from one on a scale of its own."""
     chance = random.Random(59)
     one, other, right = map(np.array, drawn(chance, 40, 0.4))
-    found = paired_agreement((one, other), right, range(40), RankCorrelation())
-    bent = paired_agreement((np.exp(one), other), right**3, range(40), RankCorrelation())
+    found = compared((one, other), right, range(40), RankCorrelation())
+    bent = compared((np.exp(one), other), right**3, range(40), RankCorrelation())
     assert found is not None
     assert bent is not None
     assert found.difference == pytest.approx(bent.difference)
@@ -83,24 +116,21 @@ def test_the_unit_of_the_numbers_does_not_matter() -> None:
             right + off + [round(chance.uniform(-9, 9), 2) if n < 5 else 0.0 for n in range(30)] for _ in range(2)
         )
         for figure in (MeanError(), AbsoluteBias()):
-            found = paired_agreement((one, other), right, range(30), figure)
+            found = compared((one, other), right, range(30), figure)
             assert found is not None
             assert found.p_value > 1.5 / 32
     right = np.arange(30.0)
-    far = [
-        paired_agreement((right * unit, right[::-1] * unit), right * unit, range(30), Correlation())
-        for unit in (1e-5, 1.0)
-    ]
+    far = [compared((right * unit, right[::-1] * unit), right * unit, range(30), Correlation()) for unit in (1e-5, 1.0)]
     assert far[0] is not None
     assert far[1] is not None
     assert far[0].p_value == far[1].p_value < 0.01
 
 
-@pytest.mark.parametrize("figure", [BeyondChance(Unequal), MeanError(), Correlation(), RankCorrelation(), MacroF1(3)])
+@pytest.mark.parametrize("figure", [Kappa(3), MeanError(), Correlation(), RankCorrelation(), MacroF1(3)])
 def test_a_model_that_is_nearer_is_told_from_one_that_guesses(figure: SummedFigure) -> None:
     one, other, right = map(np.array, drawn(random.Random(53), 90, 0.0))
     near = np.where(np.arange(90) % 10 == 0, one, right)
-    found = paired_agreement((near, other), right, range(90), figure)
+    found = compared((near, other), right, range(90), figure)
     assert found is not None
     assert found.p_value < 0.001
     assert (found.difference > 0) is not isinstance(figure, MeanError)
@@ -114,14 +144,14 @@ def test_draws_say_what_every_way_does() -> None:
     one = [0.0] * 13 + [1.0] * 17
     right = [0.0, 1.0] * 15
     other = [1.0 - label for label in one[:13]] + one[13:]
-    found = paired_agreement((np.array(one), np.array(other)), np.array(right), range(30), BeyondChance(Missed))
+    found = compared((np.array(one), np.array(other)), np.array(right), range(30), Accuracy())
     assert found is not None
     assert found.differing == MOST_EXACT + 1
     assert "9999 draws" in found.method
     assert found.difference == pytest.approx(1 / 30)
     assert found.p_value == 1  # 7 : 6 is the least that thirteen can differ
-    ahead = paired_agreement((np.array(right), np.array(other)), np.array(right), range(30), BeyondChance(Missed))
-    again = paired_agreement((np.array(right), np.array(other)), np.array(right), range(30), BeyondChance(Missed))
+    ahead = compared((np.array(right), np.array(other)), np.array(right), range(30), Accuracy())
+    again = compared((np.array(right), np.array(other)), np.array(right), range(30), Accuracy())
     assert ahead == again
     assert ahead is not None
     wrong = sum(label != target for label, target in zip(other, right, strict=True))
@@ -130,20 +160,18 @@ def test_draws_say_what_every_way_does() -> None:
 
 def test_models_that_answer_alike_do_not_differ() -> None:
     one, _, right = drawn(random.Random(43), 30, 0.5)
-    found = paired_agreement((np.array(one), np.array(one)), np.array(right), range(30), BeyondChance(Unequal))
+    found = compared((np.array(one), np.array(one)), np.array(right), range(30), Kappa(3))
     assert found is not None
     assert (found.difference, found.p_value, found.low) == (0, 1, None)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "figure", [BeyondChance(Unequal), AbsoluteBias(), Correlation(), RankCorrelation(), MacroF1(3)]
-)
+@pytest.mark.parametrize("figure", [Kappa(3), AbsoluteBias(), Correlation(), RankCorrelation(), MacroF1(3)])
 def test_models_that_are_alike_are_rarely_told_apart(figure: SummedFigure) -> None:
     chance, hits, rounds = random.Random(47), 0, 400
     for _ in range(rounds):
         one, other, right = map(np.array, drawn(chance, 60, 0.6))
-        found = paired_agreement((one, other), right, range(60), figure)
+        found = compared((one, other), right, range(60), figure)
         assert found is not None
         hits += found.p_value < 0.05
     assert hits / rounds < 0.05 + 3 * (0.05 * 0.95 / rounds) ** 0.5
