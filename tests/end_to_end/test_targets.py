@@ -115,7 +115,7 @@ def test_corrected_runs_are_compared_with_newer_ones_on_every_sample(nights: Wor
     compared = nights.json("compare", "--job", "sums", "--no-report")
     assert compared["differences"][0]["asked"] == SAMPLES - WRONG
     (note,) = [note for note in compared["notes"] if "dataset" in note]
-    assert "2 targets changed, and `workbench targets diff JOB` shows" in note
+    assert f"2 targets changed, and `workbench targets diff {nights.folder / 'job.toml'}` shows" in note
     assert "have another target in each" in " ".join(compared["notes"])
     assert "are only in" not in " ".join(compared["notes"])
     nights("targets", "apply", "job.toml", "--reason", "a slip")

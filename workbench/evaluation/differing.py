@@ -47,6 +47,8 @@ class OtherDataset(msgspec.Struct, frozen=True):
 
     other_targets: int
     """Samples that ask the same and have another target."""
+    job_path: str
+    """Of the newest run, as it recorded it."""
 
 
 class OtherValues(msgspec.Struct, frozen=True):
@@ -196,7 +198,8 @@ def _of_runs(reader: Reader, runs: Sequence[Provenance], there: Sides) -> Iterat
         if run.status not in (RunStatus.COMPLETE, RunStatus.GATE_FAILED):
             yield _incomplete(run, there)
     if len({run.dataset_hash for run in runs}) > 1:
-        yield OtherDataset(_other_targets(reader, there.samples))
+        newest = max(runs, key=lambda run: run.started_at)
+        yield OtherDataset(_other_targets(reader, there.samples), newest.job_path)
     if len({run.endpoint for run in runs}) > 1:
         yield OtherValues("platform", "", [(run.run_id, run.endpoint) for run in runs])
     if len({run.narrowed for run in runs}) > 1:

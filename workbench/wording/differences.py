@@ -39,7 +39,7 @@ def differing_text(one: Differing) -> str:
             return f"Run {one.run_id} is not complete ({how}): {_asked_text(one)}."
         case OtherDataset():
             same = "only samples with the same input, choices and target are compared"
-            return f"The dataset is not the same: {same}{_other_targets_text(one.other_targets)}."
+            return f"The dataset is not the same: {same}{_other_targets_text(one)}."
         case OtherValues():
             return _values_text(one)
         case OtherModelTexts():
@@ -119,11 +119,12 @@ def corrected_text(corrected: int, reasons: Iterable[tuple[str, datetime]], run_
     return f"{count(corrected)} {were} corrected after the run{'' if run_id is None else f' {run_id}'}: {_reasons_text(reasons)}"
 
 
-def _other_targets_text(changed: int) -> str:
+def _other_targets_text(one: OtherDataset) -> str:
     """Return how many targets were changed from one run to the other, and what scores both alike."""
-    if not changed:
+    if not one.other_targets:
         return ""
-    return f"; {plural(changed, 'target')} changed, and `{commands.CORRECTED_TARGETS}` shows how both are scored alike"
+    command = commands.corrected_targets(one.job_path)
+    return f"; {plural(one.other_targets, 'target')} changed, and `{command}` shows how both are scored alike"
 
 
 def _reasons_text(reasons: Iterable[tuple[str, datetime]]) -> str:
