@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
-from scipy.stats import t as student_t
 
+from workbench.stats.jackknife import estimate_of
 from workbench.stats.paired_agreement import (
     MOST_EXACT,
     AbsoluteBias,
@@ -86,10 +86,9 @@ def test_figures_together_and_alone_say_the_same_without_a_cluster() -> None:
             figure.value(one[kept], right[kept]) - figure.value(other[kept], right[kept])  # type: ignore[operator]
             for kept in left
         ]
-        error = (19 / 20 * sum((value - np.mean(values)) ** 2 for value in values)) ** 0.5
-        assert found.high is not None
-        assert found.low is not None
-        assert (found.high - found.low) / 2 == pytest.approx(student_t.ppf(0.975, 19) * error)
+        expected = estimate_of(found.difference, values)
+        assert found.low == pytest.approx(expected.low)
+        assert found.high == pytest.approx(expected.high)
 
 
 def test_ranks_are_those_among_the_answers_of_a_model() -> None:
