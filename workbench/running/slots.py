@@ -195,9 +195,10 @@ class Slots:
 
     def why_none(self) -> str:
         """Return what keeps this run from a slot, for the log."""
-        ghosts = len(self.ghosts())
-        others = f"{self._others} other {'run' if self._others == 1 else 'runs'} on this machine"
-        return f"no slot is free: {ghosts} kept by calls that were given up, {others}"
+        ghosts, others = len(self.ghosts()), self._others
+        why = [f"{ghosts} kept by calls that were given up"] if ghosts else []
+        why += [f"{others} other {'run' if others == 1 else 'runs'} on this machine"] if others else []
+        return f"no slot is free: {', '.join(why) or 'all are in use'}"
 
     def take(self) -> Slot | None:
         """Return a slot, if there is one and this run may have it now."""

@@ -32,6 +32,22 @@ def test_a_ghost_of_a_clock_that_was_put_back_stays_as_long_as_any(tmp_path: Pat
         assert until(slots.take)
 
 
+def test_the_log_names_what_keeps_slots_and_nothing_that_does_not(tmp_path: Path) -> None:
+    with Slots(tmp_path, 1, "one") as one:
+        slot = one.take()
+        assert slot is not None
+        assert one.take() is None
+        assert one.why_none() == "no slot is free: all are in use"
+        with Slots(tmp_path, 1, "two") as two:
+            assert two.take() is None
+            assert two.why_none() == "no slot is free: 1 other run on this machine"
+        slot.begin("m", 100)
+        slot.keep(100)
+        one.give_back(slot)
+        assert one.take() is None
+        assert one.why_none() == "no slot is free: 1 kept by calls that were given up"
+
+
 def test_what_cannot_be_said_to_others_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Slots(tmp_path, 3, "one") as one, Slots(tmp_path, 3, "two"):
         first = one.take()
