@@ -205,6 +205,15 @@ def test_preset_prompt(choice: str, expected: str) -> None:
     assert got["messages"] == [{"role": "system", "content": expected}, {"role": "user", "content": "x"}]
 
 
+def test_a_presets_prompt_goes_before_a_system_message_that_has_parts() -> None:
+    parts = [{"type": "text", "text": "Be short."}, {"type": "text", "text": "Be glad."}]
+    messages = [{"role": "system", "content": parts}, {"role": "user", "content": "x"}]
+    with platform(preset_prompt="before") as server, Caller(server) as caller:
+        reply = caller.http.post("/api/chat/completions", json={"model": "Helper", "messages": messages}).json()
+    got = json.loads(reply["choices"][0]["message"]["content"])["messages"]
+    assert got == [{"role": "system", "content": [{"type": "text", "text": "Be kind."}, *parts]}, messages[1]]
+
+
 def test_preset_parameters() -> None:
     with platform(preset_parameters=True) as server, Caller(server) as caller:
         got = caller.echoed("Helper", temperature=0.9)

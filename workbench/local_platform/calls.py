@@ -179,11 +179,8 @@ class Catalogue:
             return body
         own = [message for message in body["messages"] if _is_system(message)]
         others = [message for message in body["messages"] if not _is_system(message)]
-        system = preset.system
-        if silent.preset_prompt == "before":
-            texts = [message["content"] for message in own if isinstance(message.get("content"), str)]
-            system = "\n".join([system, *texts])
-        return body | {"messages": [{"role": "system", "content": system}, *others]}
+        contents = [message.get("content") for message in own] if silent.preset_prompt == "before" else []
+        return body | {"messages": [{"role": "system", "content": _together([preset.system, *contents])}, *others]}
 
 
 def _decoded(content_type: str, raw: bytes) -> dict[str, Any]:
@@ -216,6 +213,18 @@ def _invalid(kind: str, message: str, raw: bytes) -> RefusedError:
 
 def _sees(entry: Route | Preset, account: str) -> bool:
     return entry.visible_to is None or account in entry.visible_to
+
+
+def _together(contents: list[Any]) -> str | list[Any]:
+    """Return the contents of several messages as that of one: a text, or a list of parts where one of them is a list."""
+    if not any(isinstance(content, list) for content in contents):
+        return "\n".join(content for content in contents if isinstance(content, str))
+    parts: list[Any] = []
+    for content in contents:
+        parts += (
+            content if isinstance(content, list) else [{"type": "text", "text": content}] * isinstance(content, str)
+        )
+    return parts
 
 
 def _is_system(message: Any) -> bool:
