@@ -25,6 +25,11 @@ def argument(text: str) -> bytes:
     return b"data: " + json.dumps(CHUNK | {"choices": [{"index": 0, "delta": called}]}).encode() + b"\n\n"
 
 
+def thought(text: str) -> bytes:
+    """A piece of thinking, as Ollama and vLLM name it."""
+    return b"data: " + json.dumps(CHUNK | {"choices": [{"index": 0, "delta": {"reasoning": text}}]}).encode() + b"\n\n"
+
+
 def usage(total: int, **chunk: Any) -> bytes:
     told = {"prompt_tokens": 1, "completion_tokens": total - 1, "total_tokens": total}
     return b"data: " + json.dumps(CHUNK | {"choices": [], "usage": told} | chunk).encode() + b"\n\n"
@@ -58,6 +63,8 @@ RAW = {
     "odd code": b'data: {"error": {"message": "boo", "code": "\xc2\xb2"}}\n\n',
     "endless event": b"data: " + b"x" * 9_000_000,
     "many lines": b"data: xxxxxxxxxxxxxxxx\n" * 600_000,
+    "thinks": thought("Let me " * 300) + thought("see.") + delta("Yes", "stop") + _END,
+    "secret in its thinking": thought("SECRET-1") + thought("SECRET-2") + delta("", "stop") + _END,
     "arguments": b"data: " + json.dumps(
         CHUNK | {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "x" * 4000}}]}}]}
     ).encode() + b"\n\n",
@@ -126,6 +133,14 @@ class Lying:
                 return web.json_response({key: value for key, value in WHOLE.items() if key != "usage"})
             case "odd usage":
                 return web.json_response(WHOLE | {"usage": {"prompt_tokens": -1, "completion_tokens": "many"}})
+            case "thinks":
+                message = {"role": "assistant", "content": "Yes", "reasoning": "Let me " * 300 + "see."}
+                return web.json_response(
+                    {
+                        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+                        "object": "chat.completion",
+                    }
+                )
             case "nought usage":
                 return web.json_response(WHOLE | {"usage": NOUGHTS})
             case "nought total":

@@ -248,12 +248,12 @@ def test_an_error_code_that_is_no_number_is_a_failure_of_the_route(served: Serve
         assert caller.ask("odd code", stream=True).json()["error"]["code"] == "route_down"
 
 
-@pytest.mark.parametrize("model", ["escaped secret", "secret in two"])
+@pytest.mark.parametrize("model", ["escaped secret", "secret in two", "secret in its thinking"])
 def test_a_secret_never_comes_back_in_a_stream_however_it_is_written(served: Served, model: str) -> None:
     with front(served.url) as server, Caller(server) as caller:
         reply = caller.ask(model, stream=True)
     assert SECRET[:9] not in reply.text
-    assert reply.status_code == (500 if model == "secret in two" else 200)
+    assert reply.status_code == (200 if model == "escaped secret" else 500)
 
 
 def test_what_came_of_a_tool_call_counts_in_the_estimate(served: Served) -> None:
@@ -284,6 +284,22 @@ def test_a_usage_of_noughts_says_nothing_of_the_draw(served: Served, model: str,
         assert draw.estimated_tokens < 100, "estimated by what came"
         statuses = [caller.ask(model, stream=streamed).status_code for _ in range(9)]
         assert statuses[-1] == 429, "the allowance ends"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_thinking_has_the_documents_name_whatever_the_model_server_calls_it(served: Served, streamed: bool) -> None:
+    """Chat completion response: `reasoning_content`, on routes that emit thinking."""
+    with front(served.url) as server, Caller(server) as caller:
+        if streamed:
+            events = caller.events("thinks")
+            thought, other = joined(events, "reasoning_content"), joined(events, "reasoning")
+        else:
+            message = caller.message("thinks")
+            thought, other = message["reasoning_content"], message.get("reasoning", "")
+        assert (thought, other) == ("Let me " * 300 + "see.", "")
+        (draw,) = server.platform.state.draws()
+        assert draw.estimated_tokens
+        assert draw.estimated_tokens > 500, "it was generated too"
 
 
 @pytest.mark.parametrize("streamed", [False, True])

@@ -72,7 +72,7 @@ class Upstream:
         if not _is_completion(completion):
             text = "the model server answered with no chat completion"
             raise Failure(500, text, said=_shown(raw, secret), drew=None)
-        return completion
+        return _with_thinking_named(completion)
 
     async def stream(self, route: Route, call: Call, attempt: int) -> AsyncGenerator[dict[str, Any]]:
         """Return the same in chunks."""
@@ -241,7 +241,16 @@ def _chunk(event: bytes, secret: str | None, *, begun: bool) -> dict[str, Any]:
         status = int(str(code)) if known and not begun else UNREACHABLE
         drew = False if status in _REFUSALS else None
         raise Failure(status, "the model server failed in its stream", said=said, drew=drew)
-    return chunk
+    return _with_thinking_named(chunk)
+
+
+def _with_thinking_named(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return a completion or a chunk with its thinking under the document's name; Ollama and vLLM call it `reasoning`."""
+    for choice in choices_of(answer):
+        said = choice.get("message") or choice.get("delta")
+        if isinstance(said, dict) and isinstance(said.get("reasoning"), str) and not said.get("reasoning_content"):
+            said["reasoning_content"] = said.pop("reasoning")
+    return answer
 
 
 def _refusal(response: aiohttp.ClientResponse, raw: bytes, secret: str | None) -> Failure:
