@@ -161,7 +161,7 @@ def test_a_lying_server_is_tried_again_and_told_of(served: Served, model: str, s
         assert reply.json()["error"]["message"]
         assert len(served.lying.bodies) == attempts
         open_draws = len(server.platform.state.draws(unsettled_only=True))
-    may_have_generated = model not in ("400", "503", "530")
+    may_have_generated = model not in ("400", "503", "530", "empty choices", "no message")  # two say what they used
     assert open_draws == (3 if may_have_generated else 0)
 
 
@@ -284,6 +284,14 @@ def test_a_usage_of_noughts_says_nothing_of_the_draw(served: Served, model: str,
         assert draw.estimated_tokens < 100, "estimated by what came"
         statuses = [caller.ask(model, stream=streamed).status_code for _ in range(9)]
         assert statuses[-1] == 429, "the allowance ends"
+
+
+def test_the_usage_of_an_answer_that_is_no_completion_is_taken(served: Served) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        assert caller.ask("empty choices").status_code == 500
+        draws = server.platform.state.draws()
+        assert [(draw.settled, draw.total_tokens) for draw in draws] == [(True, 5)] * 3, "each attempt is reported"
+        assert server.platform.accounts.drawn_units("lab") == 15
 
 
 @pytest.mark.parametrize("streamed", [False, True])

@@ -12,6 +12,19 @@ UNREACHABLE = 0
 """In place of a status: a server that cannot be reached or breaks off; its status is a choice."""
 
 
+class Usage(NamedTuple):
+    """What a route reported that it drew, in tokens."""
+
+    prompt: int
+    completion: int
+    total: int
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it reports any usage; servers that count nothing were seen to send zeros."""
+        return self.total > 0
+
+
 class Failure(Exception):
     """A route did not answer.
 
@@ -22,14 +35,22 @@ class Failure(Exception):
             where the request is at fault.
         drew: False if the request certainly used nothing; None if unknown.
         retry_after_s: When to ask again, where that is known.
+        usage: What the model server reported all the same.
     """
 
     def __init__(
-        self, status: int, text: str, *, said: str = "", drew: bool | None = False, retry_after_s: float | None = None
+        self,
+        status: int,
+        text: str,
+        *,
+        said: str = "",
+        drew: bool | None = False,
+        retry_after_s: float | None = None,
+        usage: Usage | None = None,
     ) -> None:
         super().__init__(text)
         self.status, self.text, self.said = status, text, said
-        self.drew, self.retry_after_s = drew, retry_after_s
+        self.drew, self.retry_after_s, self.usage = drew, retry_after_s, usage
 
     @property
     def may_pass(self) -> bool:
@@ -51,19 +72,6 @@ class CoolingDown(Failure):
 
     def __init__(self, wait_s: float) -> None:
         super().__init__(429, f"cooling down after a failure, for {wait_s:.0f} s more", retry_after_s=wait_s)
-
-
-class Usage(NamedTuple):
-    """What a route reported that it drew, in tokens."""
-
-    prompt: int
-    completion: int
-    total: int
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it reports any usage; servers that count nothing were seen to send zeros."""
-        return self.total > 0
 
 
 class Backend(Protocol):

@@ -147,7 +147,7 @@ class Gateway:
 
     @contextmanager
     def _charged(self, draw: OpenDraw, call: Call, route: Route, limit: asyncio.Timeout) -> Iterator[None]:
-        """Take a draw back where an attempt used nothing; where it may have generated, estimate how much."""
+        """Take a draw back where an attempt used nothing; where it may have generated, settle or estimate how much."""
         try:
             yield
         except Failure as failure:
@@ -156,7 +156,7 @@ class Gateway:
                 draw.release()
                 self.statistics.draws[route.id, "released"] += 1
             else:
-                self._estimate(draw, route, self._habits[route.id].estimated_tokens(call), failure.text)
+                self._close_draw(draw, call, route, failure.usage, 0, failure.text)
             raise
         except asyncio.CancelledError:
             reason = _NO_TIME if limit.expired() else _GIVEN_UP

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 import aiohttp
 import msgspec
 
-from workbench.local_platform.backend import UNREACHABLE, Failure, choices_of, finishes
+from workbench.local_platform.backend import UNREACHABLE, Failure, choices_of, finishes, usage_of
 from workbench.local_platform.calls import Call
 from workbench.local_platform.config import Route
 
@@ -71,7 +71,8 @@ class Upstream:
         completion = _without(secret, _json(raw))
         if not _is_completion(completion):
             text = "the model server answered with no chat completion"
-            raise Failure(500, text, said=_shown(raw, secret), drew=None)
+            usage = usage_of(completion) if isinstance(completion, dict) else None
+            raise Failure(500, text, said=_shown(raw, secret), drew=None, usage=usage)
         return _with_thinking_named(completion)
 
     async def stream(self, route: Route, call: Call, attempt: int) -> AsyncGenerator[dict[str, Any]]:
