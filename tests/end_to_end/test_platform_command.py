@@ -287,6 +287,11 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
             'simulated = "answers"\nfaults = [{ share = 0.6 }, { share = 0.6 }]',
             "add up to more than 1",
         ),
+        (
+            "temperature = 0.2",
+            'max_tokens = "many"',
+            "parameters: max_tokens: expected a whole number from 1, found the text",
+        ),
         ("temperature = 0.2", 'model = "x"', "parameters.model: a caller or the platform sets this field"),
         (
             'base_url = "http://127',

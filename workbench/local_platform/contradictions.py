@@ -13,6 +13,7 @@ from workbench.local_platform.config import (
     Route,
     RouteFault,
 )
+from workbench.local_platform.request_check import parameter_fault
 
 Place = tuple[str | int, ...]
 _PLAIN = Route(id="any", upstream="any")
@@ -47,7 +48,8 @@ def contradictions(config: PlatformConfig) -> Iterator[Contradiction]:
     yield from _repeated(((*place, "id"), entry.id) for place, entry in entries)
     for place, entry in entries:
         yield from _unknown((*place, "visible_to"), entry.visible_to or (), accounts, "account")
-        found = _route_faults(entry, routes) if isinstance(entry, Route) else _preset_faults(entry, routes)
+        checks = config.silent.requests == "checked"
+        found = _route_faults(entry, routes) if isinstance(entry, Route) else _preset_faults(entry, routes, checks)
         yield from (fault._replace(place=(*place, *fault.place)) for fault in found)
     yield from _unknown(("statistics_for",), config.statistics_for, accounts, "account")
     for status in config.silent.cooldown_after:
@@ -71,11 +73,13 @@ def _unknown(place: Place, names: Iterable[str], known: tuple[str, ...], kind: s
             yield Contradiction(place, f"{name!r} is not a known {kind}", name, known)
 
 
-def _preset_faults(preset: Preset, routes: tuple[str, ...]) -> Iterator[Contradiction]:
+def _preset_faults(preset: Preset, routes: tuple[str, ...], checks: bool) -> Iterator[Contradiction]:
     yield from _unknown(("base",), (preset.base,), routes, "route")
     for name in preset.parameters:
         if name in OWN_FIELDS or name in ("model", "messages", "stream", "stream_options"):
             yield Contradiction(("parameters", name), "a caller or the platform sets this field")
+    if checks and (fault := parameter_fault(preset.parameters)):  # each caller would be told that the request is wrong
+        yield Contradiction(("parameters",), fault)
 
 
 def _route_faults(route: Route, routes: tuple[str, ...]) -> Iterator[Contradiction]:

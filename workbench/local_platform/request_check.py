@@ -17,6 +17,15 @@ def first_fault(body: dict[str, Any], *, texts_only: bool) -> str | None:
     return next(_faults(body, texts_only), None)
 
 
+def parameter_fault(parameters: dict[str, Any]) -> str | None:
+    """Return what is wrong with the fields that a preset sets, in words; None where nothing is.
+
+    A choice of a tool is only looked at beside tools: a caller may bring them.
+    """
+    kept = {name: value for name, value in parameters.items() if name != "tool_choice" or "tools" in parameters}
+    return next(_field_faults(kept), None)
+
+
 def model_fault(body: dict[str, Any]) -> str | None:
     """Return what is wrong with the model that a body names, whichever there are."""
     if "model" not in body:
@@ -35,6 +44,10 @@ def _faults(body: dict[str, Any], texts_only: bool) -> Iterator[str]:
     else:
         for number, message in enumerate(messages):
             yield from (f"messages[{number}]{fault}" for fault in _message_faults(message, texts_only))
+    yield from _field_faults(body)
+
+
+def _field_faults(body: dict[str, Any]) -> Iterator[str]:
     for name in ("max_tokens", "max_completion_tokens"):
         cap = body.get(name)
         if cap is not None and (type(cap) is not int or cap < 1):
