@@ -62,6 +62,7 @@ DOCUMENT: dict[str, list[Statement]] = {
         Statement("of objects with role and content", resources.test_request_messages_are_objects_with_role_and_content),
         Statement("fields are of the types that it names", endpoints.test_a_field_of_another_type_is_named),
         Statement("max_tokens caps what is generated", resources.test_request_max_tokens_caps_generated_tokens),
+        Statement("a tool call too", resources.test_request_max_tokens_caps_a_tool_call_too),
         Statement("stream: true streams", resources.test_request_stream_true_streams_and_false_returns_one_body),
         Statement("stream: false gives one body", resources.test_request_stream_true_streams_and_false_returns_one_body),
         Statement("tools are functions with name and parameters", sdk.test_tool_calls),

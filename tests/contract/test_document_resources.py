@@ -163,6 +163,20 @@ def test_request_max_tokens_caps_generated_tokens(caller: Caller) -> None:
     assert joined(events) == cut["choices"][0]["message"]["content"]
 
 
+def test_request_max_tokens_caps_a_tool_call_too(caller: Caller) -> None:
+    """Resources, Chat completion request: max_tokens."""
+    forced = {"tools": [TOOL], "tool_choice": FORCED}
+    whole = caller.ask("tools", "Weather in Paris?", **forced).json()
+    generated = whole["usage"]["completion_tokens"]
+    for most, finish in ((1, "length"), (generated - 2, "length"), (generated, "tool_calls")):
+        cut = caller.ask("tools", "Weather in Paris?", max_tokens=most, **forced).json()
+        assert (cut["usage"]["completion_tokens"], cut["choices"][0]["finish_reason"]) == (most, finish)
+        (got,), (all_of_it,) = (each["choices"][0]["message"]["tool_calls"] for each in (cut, whole))
+        assert got["function"]["name"] == all_of_it["function"]["name"]
+        assert all_of_it["function"]["arguments"].startswith(got["function"]["arguments"])
+        assert (got["function"]["arguments"] == all_of_it["function"]["arguments"]) is (finish == "tool_calls")
+
+
 @pytest.mark.parametrize("model", ["Plain [one] route", "thinks"])
 def test_request_stream_true_streams_and_false_returns_one_body(caller: Caller, model: str) -> None:
     """Resources, Chat completion request: stream."""

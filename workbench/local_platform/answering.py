@@ -93,12 +93,14 @@ def answer(route: Route, body: dict[str, Any], entry: Entry | None, draw: Draw) 
             return Answer(None, prompt_tokens=prompt_tokens, completion_tokens=count_tokens(_REFUSAL), refusal=_REFUSAL)
         keyed = _keyed(entry, draw.standing)
         if keyed.calls and route.calls_tools:
-            return _call(keyed.calls, prompt_tokens, cut=draw.standing == "cut")
+            return _call(keyed.calls, prompt_tokens, _cap(route, body), cut=draw.standing == "cut")
         text, takes_words = keyed.text or _PROSE * bool(keyed.calls), entry.takes_words or draw.standing == "prose"
     else:
         functions = _functions(route, body, prompt)
         if functions:
-            return _call([(each["name"], _arguments(prompt, each)) for each in functions], prompt_tokens)
+            return _call(
+                [(each["name"], _arguments(prompt, each)) for each in functions], prompt_tokens, _cap(route, body)
+            )
         text = _formatted(_computed(route, body, prompt, draw), prompt, body)
         takes_words = not body.get("response_format")
     reasoning = _thinking(body) if route.thinks else None
@@ -107,7 +109,7 @@ def answer(route: Route, body: dict[str, Any], entry: Entry | None, draw: Draw) 
         reasoning = _at_length(reasoning, int(draw.tokens * _EFFORTS.get(_effort(body), 1)) - count_tokens(text))
     elif draw.tokens is not None and takes_words and text:
         text = _at_length(text, draw.tokens)
-    most = body.get("max_tokens") if route.keeps_max_tokens else None
+    most = _cap(route, body)
     if draw.standing == "cut":
         most = max(1, (count_tokens(reasoning or "") + count_tokens(text)) // 2)
         return replace(_cut(text, reasoning, prompt_tokens, most), finish_reason="length")
@@ -287,14 +289,26 @@ def count_tokens(text: str) -> int:
     return sum(1 for _ in _TOKEN.finditer(text))
 
 
-def _call(calls: Iterable[tuple[str, str]], prompt_tokens: int, *, cut: bool = False) -> Answer:
-    called, tokens = [], 0
+def _cap(route: Route, body: dict[str, Any]) -> int | None:
+    """Return the most tokens that a route generates for a request; None is no limit."""
+    most = body.get("max_tokens") if route.keeps_max_tokens else None
+    return most if isinstance(most, int) and not isinstance(most, bool) and most > 0 else None
+
+
+def _call(calls: Iterable[tuple[str, str]], prompt_tokens: int, most: int | None, *, cut: bool = False) -> Answer:
+    called, tokens, ends_early = [], 0, cut
     for name, arguments in calls:
+        if tokens == most:
+            ends_early = True
+            break
         arguments = arguments[: len(arguments) // 2] if cut else arguments
+        named = tokens + count_tokens(name)
+        tokens = named + count_tokens(arguments)
+        if most is not None and tokens > most:
+            arguments, tokens, ends_early = _first_tokens(arguments, max(0, most - named)), most, True
         call_id = "call_" + hashlib.sha256(f"{name}{arguments}".encode()).hexdigest()[:16]
         called.append({"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}})
-        tokens += count_tokens(f"{name} {arguments}")
-    return Answer(None, None, called, "length" if cut else "tool_calls", prompt_tokens, tokens)
+    return Answer(None, None, called, "length" if ends_early else "tool_calls", prompt_tokens, tokens)
 
 
 def _arguments(prompt: str, function: dict[str, Any]) -> str:
@@ -304,11 +318,11 @@ def _arguments(prompt: str, function: dict[str, Any]) -> str:
         return "{}"
 
 
-def _cut(text: str, reasoning: str | None, prompt_tokens: int, max_tokens: Any) -> Answer:
+def _cut(text: str, reasoning: str | None, prompt_tokens: int, max_tokens: int | None) -> Answer:
     """Apply the cap on generated tokens: thinking is generated first, and may use it up."""
     thought = count_tokens(reasoning) if reasoning else 0
     total = thought + count_tokens(text)
-    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or max_tokens <= 0 or total <= max_tokens:
+    if max_tokens is None or total <= max_tokens:
         return Answer(text, reasoning, [], "stop", prompt_tokens, total, thought)
     if reasoning and max_tokens <= thought:
         return Answer("", _first_tokens(reasoning, max_tokens), [], "length", prompt_tokens, max_tokens, max_tokens)
