@@ -222,6 +222,13 @@ def test_preset_parameters() -> None:
         assert "seed" not in caller.echoed("Helper")
 
 
+@pytest.mark.parametrize("fields", [{}, {"max_tokens": None}])
+def test_max_completion_tokens_is_renamed(fields: dict[str, Any]) -> None:
+    with platform() as server, Caller(server) as caller:
+        got = caller.echoed("echo", max_completion_tokens=700, **fields)
+        assert (got["max_tokens"], "max_completion_tokens" in got) == (700, False)
+
+
 def exhausted_platform(clock: Clock | None = None, **silent: Any) -> ThreadedServer:
     state = State()
     state.add_draw("lab", 50, "chat UI")

@@ -137,7 +137,7 @@ class Catalogue:
             if isinstance(given.get(name), dict):
                 body = {key: value for key, value in given[name].items() if key not in OWN_FIELDS} | body
         body.pop("model", None)
-        if isinstance(body.get("max_completion_tokens"), int) and "max_tokens" not in body:
+        if isinstance(body.get("max_completion_tokens"), int) and body.get("max_tokens") is None:
             body["max_tokens"] = body.pop("max_completion_tokens")
         texts_only = self._config.silent.parts == "text"
         if is_checked and (fault := first_fault(self._with_parameters(preset, body), texts_only=texts_only)):
