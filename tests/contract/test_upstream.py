@@ -286,6 +286,14 @@ def test_a_usage_of_noughts_says_nothing_of_the_draw(served: Served, model: str,
         assert statuses[-1] == 429, "the allowance ends"
 
 
+def test_the_cap_of_an_estimate_is_that_of_all_answers_that_are_asked_for(served: Served) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        caller.ask("500", n=3, max_tokens=100)
+        caller.ask("500", max_tokens=100)
+        *one, _, _, three = (draw.estimated_tokens or 0 for draw in server.platform.state.draws())
+        assert (max(one) < 200, 300 <= three < 400) == (True, True)
+
+
 def test_the_usage_of_an_answer_that_is_no_completion_is_taken(served: Served) -> None:
     with front(served.url) as server, Caller(server) as caller:
         assert caller.ask("empty choices").status_code == 500

@@ -83,9 +83,11 @@ class Call:
 
     @property
     def cap(self) -> int | None:
-        """The most tokens that may be generated, where the request says it."""
-        cap = self.body.get("max_tokens")
-        return cap if isinstance(cap, int) and not isinstance(cap, bool) and 0 < cap < 2**31 else None
+        """The most tokens that may be generated, in all the answers that are asked for, where the request says it."""
+        cap, answers = self.body.get("max_tokens"), self.body.get("n")
+        if not isinstance(cap, int) or isinstance(cap, bool) or not 0 < cap < 2**31:
+            return None
+        return cap * (answers if isinstance(answers, int) and 1 < answers < 2**10 else 1)
 
     @property
     def prompt_tokens(self) -> int:
