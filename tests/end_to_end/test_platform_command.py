@@ -529,6 +529,31 @@ def test_nothing_is_read_again_where_nothing_serves(desk: Workbench) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("allowance", "expected"),
+    [
+        ("", "allowance: no limit, but 3\u202f000 units in 30 days for ben"),
+        (
+            "[allowance]\nunits = 50000\nreserve_for_chat = 0.2\n",
+            "allowance: 50.0\u202fk units in 30 days for each account, but 3\u202f000 units in 30 days for ben, "
+            "20 % of it for people",
+        ),
+    ],
+)
+def test_an_account_with_an_allowance_of_its_own_is_named(desk: Workbench, allowance: str, expected: str) -> None:
+    ben = '[[accounts]]\nname = "ben"\nallowance_units = 3000\n'
+    desk.write("platform.toml", LAB + ben + ROUTES + allowance)
+    key_for(desk)
+    with subprocess.Popen(
+        [str(COMMAND), "platform", "serve", "--port", "0"], cwd=desk.folder, env=desk.environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        assert server.stdout is not None
+        server.stdout.readline()
+        told = stopped(server).splitlines()
+    assert [line for line in told if line.startswith("allowance:")] == [expected]
+
+
 def test_what_a_platform_is_stands_in_a_few_lines(desk: Workbench) -> None:
     allowance = "[allowance]\nunits = 50000\nreserve_for_chat = 0.2\n"
     desk.write("platform.toml", LAB + ROUTES + allowance)

@@ -350,24 +350,34 @@ def _announcer(served: Platform, files: Files, known: Serving | None, as_json: b
 
 def _description(served: Platform, files: Files, key: str | None) -> Iterator[str]:
     """Yield what a platform is, a line each."""
-    config, limits, allowance = served.config, served.config.limits, served.config.allowance
+    config, limits = served.config, served.config.limits
     yield f"serving {_models_text(config)}, process {os.getpid()}"
     yield f"accounts: {_accounts_text(config)}"
     beyond = {"queue": "further ones wait for their turn", "429": "further ones get 429", "503": "further ones get 503"}
     most = f"{limits.in_flight} requests in flight, {beyond[config.silent.past_limit]}"
     yield f"limits: {most}; {duration(limits.time_limit_s)} each"
-    if allowance.units is None:
-        yield "allowance: no limit"
-    else:
-        reserved = f", {percent(allowance.reserve_for_chat)} of it for people" if allowance.reserve_for_chat else ""
-        units = f"{amount(round(allowance.units))} units in {_window_text(allowance.window_s)}"
-        yield f"allowance: {units} for each account{reserved}"
+    yield f"allowance: {_allowance_text(config)}"
     if key is None:
         yield f"page: {'on' if served.state.has_invited() else 'off'}; `{commands.invite('NAME')}` prints a link to it"
         yield f"state: {files.state_path}; `{commands.RELOAD_PLATFORM}` reads the configuration again"
         yield "Ctrl-C stops it"
     else:
         yield "state: none is kept; Ctrl-C stops it and discards the key"
+
+
+def _allowance_text(config: PlatformConfig) -> str:
+    """Return what an account may use, and who may use something else."""
+    allowance, window = config.allowance, _window_text(config.allowance.window_s)
+    given = [(account.name, account.allowance_units) for account in config.accounts]
+    own = [f"{amount(round(units))} units in {window} for {name}" for name, units in given if units is not None]
+    text = "no limit"
+    if allowance.units is not None:
+        text = f"{amount(round(allowance.units))} units in {window} for each account"
+    if own:
+        text += f", but {', '.join(own[:_NAMED])}" + (f" and {len(own) - _NAMED} more" if len(own) > _NAMED else "")
+    is_limited = bool(own) or allowance.units is not None
+    reserve = allowance.reserve_for_chat if is_limited else 0
+    return text + (f", {percent(reserve)} of it for people" if reserve else "")
 
 
 def _window_text(window_s: float) -> str:
