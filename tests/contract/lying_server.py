@@ -55,6 +55,7 @@ RAW = {
     "nought usage of a call": usage(0, choices=[{"index": 0, "delta": {"tool_calls": [_TOOL_CALL]}}], usage=None)
     + usage(0, usage=NOUGHTS, **_LAST) + _END,
     "noughts at the end": delta("Yes") + usage(9, **_LAST) + usage(0, usage=NOUGHTS) + _END,
+    "one of two ends": delta("Yes").replace(b'"index": 0', b'"index": 1') + delta("Yes", "stop"),
     "only done": _END,
     "refuses": b'data: {"error": {"message": "too long", "code": 400}}\n\n',
     "escaped secret": delta("x").replace(b'"x"', b'"\\u0073k-of-the-model-server-itself"') + delta("", "stop") + _END,

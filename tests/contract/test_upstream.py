@@ -286,6 +286,11 @@ def test_a_usage_of_noughts_says_nothing_of_the_draw(served: Served, model: str,
         assert statuses[-1] == 429, "the allowance ends"
 
 
+def test_a_stream_of_two_answers_of_which_one_ends_is_cut(served: Served) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        assert caller.events("one of two ends", n=2)[-1]["error"]["code"] == "route_down"
+
+
 def test_the_cap_of_an_estimate_is_that_of_all_answers_that_are_asked_for(served: Served) -> None:
     with front(served.url) as server, Caller(server) as caller:
         caller.ask("500", n=3, max_tokens=100)

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 import aiohttp
 import msgspec
 
-from workbench.local_platform.backend import UNREACHABLE, Failure, choices_of, finishes, usage_of
+from workbench.local_platform.backend import UNREACHABLE, Failure, choices_of, usage_of
 from workbench.local_platform.calls import Call
 from workbench.local_platform.config import Route
 
@@ -80,6 +80,7 @@ class Upstream:
         secret = self._secret(route)
         body = call.body_for(route) | {"stream": True, "stream_options": {"include_usage": True}}
         finished = begun = False
+        open_answers: dict[str, bool] = {}
         guard = _Guard(secret)
         async with self._posted(route, body, secret) as response:
             if response.status != 200:
@@ -94,7 +95,10 @@ class Upstream:
                     await _let_end(response)
                     break
                 chunk = _chunk(event, secret, begun=begun)
-                begun, finished = True, finished or finishes(chunk)
+                for choice in choices_of(chunk):  # where several are asked for, each has an end
+                    number, ends = str(choice.get("index") or 0), choice.get("finish_reason") is not None
+                    open_answers[number] = open_answers.get(number, True) and not ends
+                begun, finished = True, bool(open_answers) and not any(open_answers.values())
                 for harmless in guard.passed(chunk):
                     yield harmless
             for held in guard.held:
