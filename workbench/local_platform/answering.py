@@ -290,7 +290,7 @@ def count_tokens(text: str) -> int:
 
 
 def _cap(route: Route, body: dict[str, Any]) -> int | None:
-    """Return the most tokens that a route generates for a request; None is no limit."""
+    """Return the most tokens that a route generates for a request; None: no limit."""
     most = body.get("max_tokens") if route.keeps_max_tokens else None
     return most if isinstance(most, int) and not isinstance(most, bool) and most > 0 else None
 
