@@ -17,6 +17,7 @@ from tests.conftest import Workbench, job, one_route, sums
 from tests.pages import Page
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
+from workbench.outcomes import Outcome
 from workbench.report.ledger_pages import write_pages
 from workbench.scoring.judge import PENDING
 
@@ -216,6 +217,17 @@ def test_answers_that_were_cut_off_are_answers_of_no_use_everywhere(bench: Workb
     assert re.search(r"<b>\s*<data[^>]*>3</data></b> of <data[^>]*>3</data> answered", page.text)
     assert '<span class="wasted">3 of them cut off</span>' in page.text
     assert '<td class="n">0 of 3</td>\n<td class="n"><span class="wasted">3</span> of 3</td>' in page.text
+
+
+@pytest.mark.slow
+def test_an_empty_answer_is_the_doing_of_the_model_everywhere(bench: Workbench) -> None:
+    """The verdict, the table of models and the chart beside it say the same of whose fault it is."""
+    ended = {("m", 3): Outcome.EMPTY, ("n", 3): Outcome.ROUTE_DOWN}
+    record(bench, "r1", {name: [1.0, 1.0, 1.0, None] for name in "mn"}, outcomes=ended, scorers=["exact"])
+    text = Page(bench.json("report", "r1")["report"]).text
+    assert "m left 1 of 4 unanswered (empty: the model)." in text
+    assert [text.count(f'<small class="soft">1 {fault}</small>') for fault in ("model", "route")] == [1, 1]
+    assert '"group":"model"' in text.replace(" ", "")
 
 
 @pytest.mark.slow

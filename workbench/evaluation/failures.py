@@ -7,7 +7,7 @@ from workbench.ledger.rows import Provenance
 from workbench.outcomes import EFFECTS, Outcome
 
 GROUPS = {
-    "the model": "route",
+    "the model": "model",
     "the route": "route",
     "the platform": "platform or network",
     "the network": "platform or network",

@@ -210,8 +210,9 @@ def _shapes(colours: Sequence[str]) -> list[str]:
 
 
 _TROUBLES = {
-    "route": "var(--failed)", "platform or network": "var(--m4)", "our request": "var(--m0)", "account": "var(--m3)",
-    "cut off by its limit": "var(--wasted)", "refused or filtered": "var(--m6)", "unknown": "var(--m5)", "pending": "var(--m8)",
+    "model": "var(--m10)", "route": "var(--failed)", "platform or network": "var(--m4)", "our request": "var(--m0)",
+    "account": "var(--m3)", "cut off by its limit": "var(--wasted)", "refused or filtered": "var(--m6)", "unknown": "var(--m5)",
+    "pending": "var(--m8)",
 }  # fmt: skip
 
 
