@@ -197,7 +197,8 @@ class JobCourse(QueryRow, frozen=True):
     completion_tokens: float | None
     p50_ms: float | None
     failed_share: float
-    fallback_share: float
+    fallback_share: float | None
+    """Of its answers; None where there are none."""
     served_model: str | None
     stand_in: str | None
     """The other model that gave more than half of its answers."""

@@ -1,8 +1,8 @@
 -- The newest runs of a job, of an occasion one (see `occasion_runs`), by model (and variant), the oldest first: mean over samples
 -- (see `sample_scores`) by the job's first scorer that are known, with how often it has each value, and what it has at the least and
--- at the most (see `run_scores`), completion tokens an answer, median latency of answers in ms, shares of requests without an answer
--- and of fallbacks, the name that most other answers were served under, and the other model that gave more than half of the answers,
--- where one did.
+-- at the most (see `run_scores`), completion tokens an answer, median latency of answers in ms, the share of requests without
+-- an answer, that of answers by a fallback (NULL without answers), the name that most other answers were served under, and the
+-- other model that gave more than half of the answers, where one did.
 -- Parameters: job, most (how many runs)
 WITH newest AS (
     SELECT run_id, occasion_runs.started_at, scorers[1] AS scorer
@@ -31,7 +31,7 @@ SELECT item.run_id, any_value(item.started_at) AS started_at, item.side AS model
     avg(item.completion_tokens) FILTER (item.accepted) AS completion_tokens,
     quantile_cont(item.latency_ms, 0.5) FILTER (item.accepted) AS p50_ms,
     count(*) FILTER (item.accepted IS NOT TRUE) / count(*) AS failed_share,
-    count(*) FILTER (item.identity IN ('fallback', 'suspected')) / count(*) AS fallback_share,
+    count(*) FILTER (item.identity IN ('fallback', 'suspected')) / nullif(count(*) FILTER (item.accepted), 0) AS fallback_share,
     mode(item.served_model) FILTER (item.accepted AND item.identity IS DISTINCT FROM 'fallback') AS served_model,
     CASE WHEN 2 * count(*) FILTER (item.accepted AND item.identity = 'fallback') > count(*) FILTER (item.accepted)
         THEN mode(item.served_model) FILTER (item.accepted AND item.identity = 'fallback') END AS stand_in
