@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 import workbench.display.commands as commands
+from workbench.endings import MADE_IN_PYTHON, RunStatus
 from workbench.evaluation.alarms import open_of
 from workbench.evaluation.ongoing import status_now
 from workbench.evaluation.run_figures import RunFigures, run_figures
@@ -26,6 +27,7 @@ from workbench.wording.factors import cell_mark, factors_text
 from workbench.wording.references import exceeded_text, reference_name
 from workbench.wording.runs import (
     not_known,
+    resends_text,
     resume_text,
     run_verdict,
     same_samples_text,
@@ -182,6 +184,8 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "job_page": "" if asked.is_single else f"{job_page_name(run.job)}.html",
         "command": asked.command,
         "continuation": resume_text(run, asked.ledger),
+        "resends": resends_text(run, is_complete=run.status == RunStatus.COMPLETE),
+        "has_job_file": not run.job_path.endswith(MADE_IN_PYTHON),
         "unknown": not_known(figures, asked.ledger),
         "ledger": asked.ledger,
     }

@@ -24,6 +24,7 @@ from workbench.job.narrowing import part_of
 from workbench.ledger.rows import BrokenScorer, Provenance
 from workbench.ledger.run_rows import RunItems, RunOutcome, UnknownEnd
 from workbench.outcomes import EFFECTS, Outcome
+from workbench.routes.facts import TAG as PROBE
 from workbench.scoring.judge import CUT_OFF, IN_VAIN, asks_again
 from workbench.scoring.scorers import FAILED
 from workbench.settings.endpoint import LOCAL
@@ -329,6 +330,8 @@ def resume_text(run: Provenance, ledger: str) -> str:
     platform = ["--local"] if run.endpoint == LOCAL else ["--base-url", run.endpoint]
     if JUDGED_RUN in run.tags:
         return commands.on_ledger(ledger, "score", run.tags[JUDGED_RUN], "--yes", *platform)
+    if PROBE in run.tags:
+        return commands.on_ledger(ledger, "probe", *platform)
     if run.job_path.endswith(MADE_IN_PYTHON):
         return f"the same call, in Python or by `{commands.ASK}`: its job {run.job!r} has no file"
     own = None if run.generation == BASE_GENERATION else run.run_id
@@ -348,6 +351,15 @@ def resume_text(run: Provenance, ledger: str) -> str:
     if run.narrowed and is_whole:
         return f"{whole}  # the whole job; this run was narrowed to {run.narrowed}"
     return whole
+
+
+def resends_text(run: Provenance, *, is_complete: bool) -> str:
+    """Return what the command of `resume_text` sends, in a sentence; empty where it is no command."""
+    if PROBE in run.tags:
+        return "it asks every visible route again."
+    if JUDGED_RUN not in run.tags and run.job_path.endswith(MADE_IN_PYTHON):
+        return ""
+    return "it sends nothing twice." if is_complete else "it sends only what is missing."
 
 
 def failures_text(outcomes: Sequence[RunOutcome]) -> list[str]:

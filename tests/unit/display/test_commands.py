@@ -17,7 +17,7 @@ from workbench.endings import MADE_IN_PYTHON
 from workbench.job.job import Part
 from workbench.ledger.rows import Provenance
 from workbench.wording.routes import unconfirmed_text
-from workbench.wording.runs import resume_text
+from workbench.wording.runs import resends_text, resume_text
 
 PACKAGE = Path(commands.__file__).parents[1]
 NAMED = {name: value for name, value in vars(commands).items() if name.isupper() and str(value).count("workbench ")}
@@ -111,6 +111,19 @@ def test_the_run_of_a_judge_is_continued_by_scoring_again() -> None:
     judged = began(job_path=f"/work/sums judged by judge {MADE_IN_PYTHON}", tags={"judge": "judge", "judged_run": "r0"})
     found = resume_text(judged, "/l.duckdb")
     assert shlex.split(found) == ["workbench", "score", "r0", "--yes", "--local", "--ledger", "/l.duckdb"]
+
+
+def test_a_probe_is_continued_by_probing_again() -> None:
+    """Neither a question of one's own nor a call in Python repeats it, and it asks everything again."""
+    probe = began(job_path=f"/work/probe {MADE_IN_PYTHON}", tags={"probe": "1"})
+    assert shlex.split(resume_text(probe, "/l.duckdb")) == ["workbench", "probe", "--local", "--ledger", "/l.duckdb"]
+    assert resends_text(probe, is_complete=False) == "it asks every visible route again."
+
+
+def test_what_a_continuation_sends_is_said_of_commands_only() -> None:
+    assert resends_text(began(), is_complete=True) == "it sends nothing twice."
+    assert resends_text(began(), is_complete=False) == "it sends only what is missing."
+    assert not resends_text(began(job_path=f"/work/ask {MADE_IN_PYTHON}"), is_complete=True)
 
 
 def test_a_run_that_fills_a_sheet_is_continued_by_filling_it() -> None:
