@@ -210,6 +210,15 @@ def test_one_model_alone_is_not_the_best(bench: Workbench) -> None:
 
 
 @pytest.mark.slow
+def test_one_call_is_no_calls(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(1))
+    bench.write("job.toml", job("sim/instant"))
+    text = re.sub("<[^>]+>", "", Page(bench.json("run", "job.toml")["report"]).text)
+    assert "tokens in 1 call\n" in text
+    assert ": 1 sample (hash" in text
+
+
+@pytest.mark.slow
 def test_answers_that_were_cut_off_are_answers_of_no_use_everywhere(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("sim/instant").replace("max_tokens = 64", "max_tokens = 3"))
