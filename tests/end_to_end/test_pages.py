@@ -187,6 +187,19 @@ def test_a_run_in_which_everything_failed_has_a_page(bench: Workbench) -> None:
 
 
 @pytest.mark.slow
+def test_a_route_that_was_given_up_did_not_fail_on_what_it_was_never_asked(tmp_path: Path) -> None:
+    with ThreadedServer(one_route(unavailable=True)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(12))
+        bench.write("job.toml", job("m", limit=1))
+        result = bench.json("run", "job.toml", code=3)
+    assert result["failed"] > result["pending"] > 0
+    text = Page(result["report"]).text
+    assert f"m failed on {result['failed']} of 12 (route down: the route)." in text
+    assert "left all" not in text
+
+
+@pytest.mark.slow
 def test_a_run_whose_requests_were_all_refused_is_not_fine(tmp_path: Path) -> None:
     with ThreadedServer(one_route(faults=[{"share": 1, "status": 400}])) as server:
         bench = Workbench(tmp_path, server)

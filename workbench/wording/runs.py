@@ -17,6 +17,7 @@ from workbench.endings import (
     RunSummary,
 )
 from workbench.evaluation.attention import constancy, fallbacks, suspected, unconfirmed
+from workbench.evaluation.failures import planned_by_model
 from workbench.evaluation.ranking import Ranking
 from workbench.evaluation.run_figures import RunFigures, RunFindings
 from workbench.evaluation.sides import Difference, ModelResult
@@ -278,7 +279,13 @@ def _of_model(figures: RunFigures, row: RunItems) -> Iterator[FailureCount]:
         whole = sum(failed.values())
         why = f"most often {most.replace('_', ' ')}" if len(failed) > 1 else most.replace("_", " ")
         fault = EFFECTS[Outcome(most)].fault
-        yield FailureCount(whole, f"{model} left {_part(whole, items)} unanswered ({why}: {fault}).")
+        planned = planned_by_model(figures).get(model, items)
+        left = (
+            f"left {_part(whole, items)} unanswered"
+            if planned == items
+            else f"failed on {count(whole)} of {count(planned)}"
+        )
+        yield FailureCount(whole, f"{model} {left} ({why}: {fault}).")
     if row.fallbacks:
         name = next((side.fallback_name for side in figures.standing.sides if side.model == model), None)
         counted = "count all the same" if figures.provenance.on_fallback == "accept" else "do not count"
