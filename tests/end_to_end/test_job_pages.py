@@ -239,6 +239,13 @@ def test_a_job_without_a_schedule_is_not_missed(bench: Workbench) -> None:
     assert "Since yesterday" not in index.text, "nothing was asked, and nothing is due"
 
 
+def test_a_missed_schedule_is_looked_up_in_the_ledger_of_the_page(bench: Workbench) -> None:
+    record(bench, "r1", {"m": RIGHT}, scorers=["exact"], job_toml=SCHEDULE, occasion="2026-11-17")
+    bench.environment["WORKBENCH_NOW"] = (STARTED_AT + timedelta(days=3)).isoformat()
+    index, _ = pages(bench)
+    assert f"No scheduled run. <code>workbench schedule --ledger {as_shown(bench.ledger)}</code>" in index.text
+
+
 @pytest.mark.slow
 def test_a_judge_is_part_of_the_job_that_it_judges(bench: Workbench) -> None:
     record(bench, "r1", {"m": RIGHT}, scorers=["exact"])

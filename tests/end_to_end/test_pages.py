@@ -14,7 +14,7 @@ import pytest
 
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, one_route, sums
-from tests.pages import Page
+from tests.pages import Page, as_shown
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
 from workbench.outcomes import Outcome
@@ -220,6 +220,22 @@ def test_one_model_alone_is_not_the_best(bench: Workbench) -> None:
     bench.write("job.toml", job("sim/instant"))
     page = Page(bench.json("run", "job.toml")["report"])
     assert "<td>best</td>" not in page.text
+
+
+@pytest.mark.slow
+def test_commands_of_a_page_do_what_they_say_from_anywhere(bench: Workbench) -> None:
+    """Nothing is compared where nothing is scored, and corrected targets are looked up in the ledger of the page."""
+    names = ["m", "n", "o"]
+    lost = {(name, sample): Outcome.ROUTE_DOWN for name in names for sample in range(4)}
+    record(bench, "r1", {name: [None] * 4 for name in names}, scorers=["exact"], outcomes=lost, status="incomplete")
+    record(bench, "r2", {name: [0.0] * 4 for name in names}, scorers=["exact"], said="9", targets=["8"] * 4,
+           extracted=lambda _model, _sample: "9")  # fmt: skip
+    assert "nothing is scored" in bench("compare", "r1", code=2).stderr
+    unscored, scored = (Page(bench.json("report", run)["report"]).text for run in ("r1", "r2"))
+    named = f"--ledger {as_shown(bench.ledger)}"
+    assert "workbench compare" not in unscored
+    assert f"<code>workbench compare r2 {named}</code>" in scored
+    assert re.search(rf"<code>workbench targets diff \S+ {re.escape(named)}</code>", scored)
 
 
 @pytest.mark.slow

@@ -22,7 +22,6 @@ LIST_MODELS = "workbench models"
 ASK_JUDGES = "workbench score RUN --yes"
 SCORE_BY_JOB = "workbench score RUN --job JOB"
 INVALIDATE = "workbench invalidate"
-CORRECTED_TARGETS = "workbench targets diff JOB"
 INVALIDATE_SAMPLE = "workbench invalidate RUN --sample ID"
 ALLOWANCE = "workbench allowance"
 TAKE_READING = "workbench allowance reading --used 37%"
@@ -59,13 +58,16 @@ def on_ledger(ledger: str, *words: str) -> str:
     return command(*words, "--ledger", ledger)
 
 
-def corrected_targets(job_path: str) -> str:
+def corrected_targets(job_path: str, ledger: str | None = None) -> str:
     """Return the command that shows which runs of a job a corrected target concerns.
 
     Args:
         job_path: As its run recorded it; a job that was made in Python has none.
+        ledger: Its path or address; None is that of the command before.
     """
-    return CORRECTED_TARGETS if job_path.endswith(MADE_IN_PYTHON) else command("targets", "diff", job_path)
+    option = ["--ledger", ledger] if ledger else []
+    path = "JOB" if job_path.endswith(MADE_IN_PYTHON) else job_path
+    return command("targets", "diff", path, *option)
 
 
 def named(name: str) -> list[str]:

@@ -48,7 +48,7 @@ def latest_lines(found: Latest, drawn: Lately, zone: str, ledger: str) -> list[L
         *(
             []
             if found.scheduled or not found.has_schedule
-            else [Line("No scheduled run", (), "", commands.command("schedule"))]
+            else [Line("No scheduled run", (), "", commands.on_ledger(ledger, "schedule"))]
         ),
         *_runs(found.scheduled, "scheduled run", found, ledger),
         *_runs(found.others, "other run", found, ledger),
