@@ -37,12 +37,16 @@ def test_wide_tables_print_within_the_paper_without_a_broken_word(tmp_path: Path
     names = [*(f"vendor/model-{n}-of-a-long-name" for n in range(30)), "x" * 150]
     models = {name: [float((n + s) % 3 > 0) for s in range(12)] for n, name in enumerate(names)}
     others = {name: "vendor/another-model" for name in names[:3]}
-    for run_id in ("r0", "r1"):
-        record(bench, run_id, models, metadata=[{"topic": f"topic {s % 4}"} for s in range(12)], served=others)
+    topics = [{"topic": f"topic {s % 4}"} for s in range(12)]
+    record(
+        bench, "r0", {names[-1]: [1.0] * 900, names[0]: [1.0] * 12}, job="another"
+    )  # the most used has the longest name
+    for run_id in ("r1", "r2"):
+        record(bench, run_id, models, metadata=topics, served=others)
     report = Path(bench.json("report", "last")["report"])
     bench.process("compare")
-    pages = (report.name, "index.html", "routes.html", "allowance.html", "r1.compare.html")
-    for name in (*pages, next(report.parent.glob("job-*.html")).name):
+    pages = (report.name, "index.html", "routes.html", "allowance.html", "r2.compare.html")
+    for name in (*pages, next(report.parent.glob("job-j-*.html")).name):
         page = reader.open(report.with_name(name))
         page.emulate_media(media="print")
         paper = _PAPER[page.evaluate("getComputedStyle(document.body).page")]
