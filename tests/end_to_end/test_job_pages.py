@@ -295,6 +295,8 @@ def test_who_answers_is_marked_from_run_to_run(bench: Workbench) -> None:
     marks = [row["changed"] for chart in found.charts[:1] for row in chart["layer"][-1]["data"]["values"]]
     assert marks == [text for text in said[::-1] if text]
     shares = next(chart for chart in found.charts if "fallback_share" in chart["layer"][0]["data"]["values"][0])
+    tips = [tip["title"] for tip in shares["layer"][0]["encoding"]["tooltip"]]
+    assert tips == ["series", "UTC", "share of answers by a fallback"], "what it is, not the name of a column"
     drawn = [row["fallback_share"] for row in shares["layer"][0]["data"]["values"]]
     assert drawn == [0.0, 1.0, 1.0, 1.0, 0.0, 1.0], "a night without answers has no share of them"
     assert found.cells("job_course", -1).count("not available") == 1

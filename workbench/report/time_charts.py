@@ -140,7 +140,7 @@ def lines_over_time(
     by_series = {"x": across, "color": colour if len(names) > 1 else {"value": "var(--accent)"}}
     has_bounds = any("low" in row for row in rows)
     when = text_tip("when", title=zone)
-    tips = [text_tip("series"), when, tip(value), *([tip("low"), tip("high")] if has_bounds else [])]
+    tips = [text_tip("series"), when, tip(value, title=title), *([tip("low"), tip("high")] if has_bounds else [])]
     up = number(value, title=None if apart else title, **({"scale": {"domain": [0, 1]}} if bounded else {}))
     line = {
         "mark": {"type": "line", "point": {"size": 25, "filled": True}, "strokeWidth": 2},
