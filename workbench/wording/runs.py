@@ -361,7 +361,7 @@ def resume_text(run: Provenance, ledger: str) -> str:
 
 
 def resends_text(run: Provenance, *, is_complete: bool) -> str:
-    """Return what the command of `resume_text` sends, in a sentence; empty where it is no command."""
+    """Return what the command of `resume_text` sends, in a sentence; empty where it is not a command."""
     if PROBE in run.tags:
         return "it asks every visible route again."
     if JUDGED_RUN not in run.tags and run.job_path.endswith(MADE_IN_PYTHON):
