@@ -57,7 +57,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Why it ended before everything was answered."""
     planned: int
     reused: int
-    """Requests that had an answer before the run began."""
+    """Requests that had an accepted answer before the run began."""
     completed: int
     failed: int
     pending: int

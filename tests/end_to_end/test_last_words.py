@@ -54,7 +54,9 @@ def test_what_stands_is_asked_once_more_where_that_is_wanted(oddly: Workbench, o
     first = oddly.json("run", "job.toml")
     assert (first["status"], first["failed"], len(odd.requests)) == ("complete", 1, 4)
     again = oddly.json("run", "job.toml")
-    assert (again["reused"], len(odd.requests)) == (4, 4), "an empty answer was paid for, and stands"
+    assert (again["reused"], again["failed"], len(odd.requests)) == (3, 1, 4), "an empty answer was paid for, and stands"
+    assert {run["answered"] for run in oddly.json("runs")} == {3}, "that it stands makes no answer of it"
+    assert "3 of 4 answered (3 reused); 1 failed" in oddly("show", "last").stdout
     for kind, more in (("refused", 2), ("empty", 1), ("fallback", 0)):
         before = len(odd.requests)
         oddly.json("run", "job.toml", "--again", kind)
@@ -75,7 +77,8 @@ def test_an_answer_that_nothing_here_unpacks_is_kept_and_not_bought_twice(oddly:
         found = {row.outcome: row for row in reader.all(RunReply, run_id=first["run_id"])}["unreadable_body"]
     coding, kept = str(found.raw).split(",base64,")
     assert (coding, base64.b64decode(kept)) == ("br", BROTLI)
-    assert oddly.json("run", "job.toml", "--no-report")["reused"] == 2
+    again = oddly.json("run", "job.toml", "--no-report")
+    assert (again["reused"], again["failed"], again["outcomes"]) == (1, 1, {})
     assert len(odd.requests) == 2
     oddly.json("run", "job.toml", "--no-report", "--again", "unreadable")
     assert len(odd.requests) == 3

@@ -24,6 +24,7 @@ class AcceptedAnswer(QueryRow, frozen=True):
     run_id: str
     call_no: int
     generation: str
+    accepted: bool
     outcome: str
     ends: str
     """Why there is nothing to score in it, as `[unscored]` names it; empty: there is."""

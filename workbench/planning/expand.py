@@ -42,11 +42,13 @@ _LOOKED_UP_AT_ONCE = 20_000
 
 
 class EarlierAnswer(msgspec.Struct, frozen=True):
-    """Where an accepted answer is found."""
+    """Where the answer is found that stands."""
 
     run_id: str
     call_no: int
     generation: str
+    accepted: bool
+    """False: there is none, and no rerun is worth it."""
 
 
 class _Spooled(msgspec.Struct, frozen=True, array_like=True):
@@ -389,7 +391,7 @@ class Plan:
             if again.sample_keys and self.sample_key_of(item) in again.sample_keys:
                 continue
             self._answer_of[item] = len(self._answers)
-            self._answers.append(EarlierAnswer(answer.run_id, answer.call_no, answer.generation))
+            self._answers.append(EarlierAnswer(answer.run_id, answer.call_no, answer.generation, answer.accepted))
             if answer.ends == "cut_off":
                 cut_off.append(item)
         return cut_off

@@ -71,7 +71,8 @@ class RunExecution:
             JournalFullError: The disk takes nothing from the start.
         """
         began = time.perf_counter()
-        tally = Tally(len(self._plan), self._plan.reused)
+        failed_before = sum(not answer.accepted for _, answer in self._plan.reuses())
+        tally = Tally(len(self._plan), self._plan.reused - failed_before, failed_before)
         show = show_progress and tally.pending > 0
         progress = Progress(tally, self._plan.job.run.max_in_flight, shown=show, line_of=rules.line_of)
         work = Work(self._plan, self._client, self._journal, self._started, rules, progress)

@@ -39,7 +39,7 @@ class Progress:
         self._limit, self._line_of = limit, line_of
         self._waiting: deque[tuple[int, AttemptEnd]] = deque()
         is_watched = LOG.isEnabledFor(logging.INFO)  # its lines would be written into the bar
-        self._bar = _bar(tally.planned - tally.reused) if shown and not is_watched else None
+        self._bar = _bar(tally.planned - tally.reused - tally.failed_before) if shown and not is_watched else None
         self._draw()
 
     def ended(self, number: int, ended: AttemptEnd) -> None:

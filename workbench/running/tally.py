@@ -23,10 +23,11 @@ class Tally:
     Args:
         planned: Requests of the run.
         reused: Those of them that had an answer before it began.
+        failed_before: Those that had failed before it began, in a way that no rerun changes.
     """
 
-    def __init__(self, planned: int, reused: int) -> None:
-        self.planned, self.reused = planned, reused
+    def __init__(self, planned: int, reused: int, failed_before: int) -> None:
+        self.planned, self.reused, self.failed_before = planned, reused, failed_before
         self.completed = 0
         self.retryable = 0
         """Failed requests that a rerun sends again."""
@@ -42,8 +43,8 @@ class Tally:
 
     @property
     def failed(self) -> int:
-        """Requests that ended without acceptance, also where they are to be sent again."""
-        return self._failed + self.waiting
+        """Requests that ended without acceptance, also where they are to be sent again, or ended before the run began."""
+        return self.failed_before + self._failed + self.waiting
 
     @property
     def cancelled(self) -> int:

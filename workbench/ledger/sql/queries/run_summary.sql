@@ -1,5 +1,6 @@
 -- How a run's requests ended: planned = reused + completed + failed + pending.
--- completed: accepted answers this run paid for. failed: ended without acceptance. pending: never sent, or cut off.
+-- reused: accepted answers that an earlier run paid for; completed: that this one did. failed: ended without acceptance, in this
+-- run or in an earlier one where no rerun is worth it. pending: never sent, or cut off.
 -- retryable: failed ones that a rerun sends again. retried: requests that this run sent more than once.
 -- Tokens cover this run's calls only: 0 where none was sent, NULL where none reported any.
 -- Parameters: run_id
@@ -9,12 +10,16 @@ WITH own AS (
     FROM judged_attempts JOIN run_items USING (run_id, request_key)
     WHERE run_id = $run_id AND NOT reused GROUP BY request_key
 ),
+taken AS (
+    SELECT count(*) FILTER (accepted) AS accepted, count(*) FILTER (accepted IS NOT TRUE) AS failed
+    FROM item_outcomes WHERE run_id = $run_id AND reused
+),
 counted AS (
     SELECT
         (SELECT any_value(planned) FROM runs WHERE run_id = $run_id AND event = 'started') AS planned,
-        (SELECT count(*) FROM run_items WHERE run_id = $run_id AND reused) AS reused,
+        (SELECT accepted FROM taken) AS reused,
         (SELECT count(*) FROM own WHERE accepted) AS completed,
-        (SELECT count(*) FROM own WHERE NOT accepted AND NOT cut_off) AS failed,
+        (SELECT count(*) FROM own WHERE NOT accepted AND NOT cut_off) + (SELECT failed FROM taken) AS failed,
         (SELECT count(*) FROM own WHERE NOT accepted AND NOT cut_off AND rerun) AS retryable,
         (SELECT count(*) FROM own WHERE attempts > 1) AS retried
 ),

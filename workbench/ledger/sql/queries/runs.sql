@@ -1,5 +1,5 @@
 -- Runs, newest first, with how their requests ended and what they used: total_tokens is 0 where nothing was sent,
--- NULL where no call reported any. answered: reused and completed. duration_s: NULL where a run is running or was killed.
+-- NULL where no call reported any. answered: reused and completed. failed: in this run, or in an earlier one and not sent again. duration_s: NULL where a run is running or was killed.
 -- Parameters: most, run_ids (list; NULL takes all)
 WITH newest AS (
     SELECT * FROM run_overview
@@ -23,14 +23,21 @@ used AS (
 ),
 sent AS (SELECT DISTINCT run_id FROM requests WHERE run_id IN (SELECT run_id FROM newest)),
 taken AS (
-    SELECT run_id, count(*) FILTER (reused) AS reused, count(DISTINCT model) AS models
+    SELECT run_id, count(DISTINCT model) AS models
     FROM run_items WHERE run_id IN (SELECT run_id FROM newest) GROUP BY run_id
+),
+before AS (
+    SELECT item.run_id, count(*) FILTER (attempt.accepted) AS reused, count(*) FILTER (attempt.accepted IS NOT TRUE) AS failed
+    FROM run_items AS item
+    LEFT JOIN judged_attempts AS attempt ON attempt.run_id = item.answer_run_id AND attempt.call_no = item.answer_call_no
+    WHERE item.run_id IN (SELECT run_id FROM newest) AND item.reused GROUP BY item.run_id
 )
 SELECT newest.run_id, newest.job, newest.status, newest.reason, newest.exit_code, newest.started_at, newest.ended_at,
-    newest.duration_s, newest.planned, coalesce(taken.reused, 0) AS reused, coalesce(ended.completed, 0) AS completed,
-    coalesce(taken.reused, 0) + coalesce(ended.completed, 0) AS answered,
-    coalesce(ended.failed, 0) AS failed,
-    newest.planned - coalesce(taken.reused, 0) - coalesce(ended.completed, 0) - coalesce(ended.failed, 0) AS pending,
+    newest.duration_s, newest.planned, coalesce(before.reused, 0) AS reused, coalesce(ended.completed, 0) AS completed,
+    coalesce(before.reused, 0) + coalesce(ended.completed, 0) AS answered,
+    coalesce(ended.failed, 0) + coalesce(before.failed, 0) AS failed,
+    newest.planned - coalesce(before.reused, 0) - coalesce(before.failed, 0) - coalesce(ended.completed, 0) - coalesce(ended.failed, 0)
+        AS pending,
     coalesce(used.calls, 0) AS calls,
     coalesce(used.total_tokens, CASE WHEN sent.run_id IS NULL THEN 0 END) AS total_tokens,
     coalesce(used.calls_without_usage, 0) AS calls_without_usage,
@@ -41,4 +48,5 @@ LEFT JOIN ended USING (run_id)
 LEFT JOIN used USING (run_id)
 LEFT JOIN sent USING (run_id)
 LEFT JOIN taken USING (run_id)
+LEFT JOIN before USING (run_id)
 ORDER BY newest.started_at DESC NULLS LAST;
