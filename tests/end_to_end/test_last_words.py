@@ -54,7 +54,9 @@ def test_what_stands_is_asked_once_more_where_that_is_wanted(oddly: Workbench, o
     first = oddly.json("run", "job.toml")
     assert (first["status"], first["failed"], len(odd.requests)) == ("complete", 1, 4)
     again = oddly.json("run", "job.toml")
-    assert (again["reused"], again["failed"], len(odd.requests)) == (3, 1, 4), "an empty answer was paid for, and stands"
+    assert (again["reused"], again["failed"], len(odd.requests)) == (3, 1, 4), (
+        "an empty answer was paid for, and stands"
+    )
     assert {run["answered"] for run in oddly.json("runs")} == {3}, "that it stands makes no answer of it"
     assert "3 of 4 answered (3 reused); 1 failed" in oddly("show", "last").stdout
     for kind, more in (("refused", 2), ("empty", 1), ("fallback", 0)):

@@ -1,4 +1,4 @@
-"""The platform's two endpoints as two methods."""
+"""The platform's endpoints as methods: its model list, a completion, and what the account used, where it says so."""
 
 import re
 import time

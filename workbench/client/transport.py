@@ -309,7 +309,7 @@ class Http:
     def __init__(self, headers: dict[str, str], *, connect_timeout_s: float = 15.0, proxy: str | None = None) -> None:
         self._transport = AiohttpTransport(headers, proxy=proxy)
         self._timeout = httpx.Timeout(None, connect=connect_timeout_s).as_dict()
-        self._urls: dict[str, httpx.URL] = {}  # parsed once: the two endpoints
+        self._urls: dict[str, httpx.URL] = {}  # parsed once: a handful of endpoints
         self._room = anyio.Semaphore(MOST_LARGE)
         self._reused = self._lost_on_reuse = 0
 

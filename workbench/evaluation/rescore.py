@@ -151,7 +151,10 @@ def _entry(run_id: str, now: datetime, scorer: Scorer, found: ReferenceScores) -
 
 
 def scorable_answers(reader: Reader, run_id: str) -> Iterator[ScorableAnswer]:
-    """Return the answers that a run uses, with their samples, some at a time in memory; those without a score to have too."""
+    """Yield the answers that a run uses, with their samples, some at a time in memory.
+
+    Cut off, empty and refused ones are among them: their score says why there is none.
+    """
     for paid in reader.all(AnsweringRun, run_id=run_id):
         at_once = min(_ANSWERS_AT_ONCE, max(1, _BYTES_AT_ONCE // max(1, paid.longest_bytes)))
         for first in range(paid.first_call_no, paid.last_call_no + 1, at_once):

@@ -116,7 +116,7 @@ def variables_of(sample: Sample) -> dict[str, Any]:
 def request_body(
     model: str, messages: Any, fields: dict[str, Any], sample_tools: tuple[dict[str, Any], ...]
 ) -> dict[str, Any]:
-    """Return a request body, in the order in which it is sent; its key is taken of the same.
+    """Return a request body, in the order in which it is sent; `request_key` is taken of its canonical form.
 
     Args:
         model: The requested model's id.
@@ -156,9 +156,9 @@ def _key_head(identity: str, epoch: int, occurrence: int) -> bytes:
     return b"\0".join((KEY_VERSION, identity.encode(), str(epoch).encode(), str(occurrence).encode(), b""))
 
 
-def body_key(canonical_body: bytes) -> str:
-    """Return the content address of a body, as 64 hexadecimal digits."""
-    return hashlib.sha256(canonical_body).hexdigest()
+def body_key(body: bytes) -> str:
+    """Return the content address of a body as it is sent, as 64 hexadecimal digits."""
+    return hashlib.sha256(body).hexdigest()
 
 
 def sample_key(sample: Sample, named: Collection[str] = ()) -> str:

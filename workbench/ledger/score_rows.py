@@ -54,7 +54,7 @@ class NewestScoredRun(QueryRow, frozen=True):
 
 
 class SideFigures(QueryRow, frozen=True):
-    """What a model of a run took for its answers."""
+    """What a model of a run took for its answers: tokens, time, and who gave them; its scores are in `SideSample`."""
 
     query = "side_figures"
 

@@ -86,8 +86,8 @@ class Work:
                     for _ in range(self._plan.job.run.max_in_flight):
                         workers.start_soon(self._worker)
             watching.cancel_scope.cancel()
-        self._slots.release_unused()
         self._write()
+        self._slots.release_unused()
         self._waiting.over()
         self.after_call.end()
 
