@@ -14,9 +14,17 @@ from tests.unit.ledger.ledger_rows import STARTED_AT
 from workbench.api.frames import Frames
 from workbench.ledger.entries import ReferenceScored
 from workbench.ledger.journal import JournalWriter
+from workbench.stats.intervals import mean_interval
 
 GRADES = (0, 1, 3, 4, 4.5, 4.5, 4.5, 5, 5)
 MODELS = ("Abacus Large [careful]", "Abacus Mini [fast]")
+NEAR = r"""
+import re
+
+def near(answer, sample):
+    numbers = re.findall(r"\d+(?:\.\d+)?", answer.text)
+    return 10 - abs(float(numbers[-1]) - float(sample.target)) if numbers else None
+"""
 
 
 def grading(bench: Workbench, *lines: str, columns: str = 'second_target = "second"') -> None:
@@ -152,3 +160,26 @@ def test_what_is_said_between_models_does_not_change(graded: Workbench, tmp_path
     with duckdb.connect(str(graded.folder / "local.duckdb")) as db:
         db.execute("DELETE FROM reference_scores")
     assert between() == beside
+
+
+@pytest.mark.parametrize("first", ["numeric", "near"])
+def test_the_interval_of_a_reference_point_is_on_the_scale_of_its_own_scorer(bench: Workbench, first: str) -> None:
+    """A share beside marks out of ten: whichever scorer is the first, each has its own ends."""
+    grading(bench, columns='reference = { "last year" = "old" }')
+    bench.write("near.py", NEAR)
+    head, own = (bench.folder / "job.toml").read_text().split("[[scorers]]")
+    marks = 'name = "custom"\nlabel = "near"\nfunction = "near.py:near"\nscale = [0, 10]\n'
+    tables = [own, marks] if first == "numeric" else [marks, own]
+    bench.write("job.toml", "".join((head, *(f"\n[[scorers]]\n{table}" for table in tables))))
+    bench("run", "job.toml", "--local", "--no-report")
+    targets = [json.loads(line)["target"] for line in (bench.folder / "essays.jsonl").read_text().splitlines()]
+    right = [float(abs(target - 3) <= 0.5) for target in targets]
+    wanted = {
+        "numeric": mean_interval(right, (0.0, 1.0)),
+        "near": mean_interval([10 - abs(3.0 - target) for target in targets], (0.0, 10.0)),
+    }
+    shown = bench.json("show", "--ledger", "local.duckdb")["references"]
+    found = {one["scorer"]: one["interval"] for one in shown if one["reference"] == "column"}
+    assert {name: (one["low"], one["high"]) for name, one in found.items()} == {
+        name: (pytest.approx(one.low), pytest.approx(one.high)) for name, one in wanted.items()
+    }

@@ -17,7 +17,7 @@ from workbench.evaluation.sides import (
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import ReferenceRow, SideSample
-from workbench.stats.intervals import AskedValues, Interval, mean_intervals
+from workbench.stats.intervals import SHARES, AskedValues, Interval, mean_intervals
 
 _MEANS = (None, "mean", "mode")
 """How a job may reduce the scores of epochs, so that an answer that is always the same keeps its score."""
@@ -106,7 +106,8 @@ def _is_fair(row: ReferenceRow, run: Provenance) -> bool:
 
 
 def _all_or_nothing(row: ReferenceRow) -> ReferenceRow:
-    return msgspec.structs.replace(row, sample_values=[float(value >= 1) for value in row.sample_values])
+    values = [float(value >= 1) for value in row.sample_values]
+    return msgspec.structs.replace(row, sample_values=values, least=0.0, most=1.0)
 
 
 def floor_of(points: Sequence[ReferencePoint]) -> ReferencePoint | None:
@@ -153,11 +154,13 @@ def _asked(row: ReferenceRow, there: Sides, taken_out: set[str]) -> AskedValues:
 def _as_samples(row: ReferenceRow, name: str, there: Sides, taken_out: set[str]) -> list[SideSample]:
     """Return a reference point's values as if a model had scored them, in the clusters of the samples."""
     known = {sample.sample_key: sample for own in there.samples.values() for sample in own}
-    scale = next(((one.least, one.most) for one in known.values() if one.least is not None), (0.0, 1.0))
+    shares = SHARES if all(0 <= value <= 1 for value in row.sample_values) else (None, None)
+    # of its own scorer, which need not be the one that is compared
+    least, most = shares if row.least is None else (row.least, row.most)
     return [
         SideSample(
             row.run_id, name, key, key, asked=1, answered=1, scored=1, not_right=0, not_right_ends=[], unknown=0, unread=0,
-            left_out=0, excluded=None, of_scored=value, value=value, low=value, high=value, least=scale[0], most=scale[1],
+            left_out=0, excluded=None, of_scored=value, value=value, low=value, high=value, least=least, most=most,
             cluster=known[key].cluster if key in known else None,
         )
         for key, value in _kept(row, taken_out).items()

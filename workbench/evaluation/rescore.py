@@ -140,7 +140,7 @@ def _by_name(entries: Sequence[ReferenceScored]) -> dict[tuple[str, str], Refere
 
 
 def _held(row: ReferenceRow, at: datetime) -> ReferenceScored:
-    values = msgspec.structs.asdict(row)
+    values = {name: getattr(row, name) for name in ReferenceScored.__struct_fields__}
     return ReferenceScored(**values | {"recorded_at": at})
 
 

@@ -181,6 +181,9 @@ class ReferenceRow(QueryRow, frozen=True):
     sample_values: list[float]
     sample_texts: list[str] | None
     """Of a column: what it says."""
+    least: float | None
+    most: float | None
+    """Of the scale of its scorer; None: nothing says so."""
 
 
 class AgreementTarget(QueryRow, frozen=True):
