@@ -204,6 +204,19 @@ def test_a_drop_is_measured_against_the_run_before_or_one_that_is_named(bench: W
     assert [result for _, _, result in decided(bench, "r3", named)] == ["met", "met"]
 
 
+@pytest.mark.parametrize("part", ["the first 3 samples", "a pilot of 3 samples"])
+def test_a_run_of_a_part_of_a_job_is_no_baseline_for_the_whole_one(bench: Workbench, part: str) -> None:
+    """Three samples cannot show the drop, and the run that has it would be the next one's baseline."""
+    gate = "max_drop = { exact = 0.1 }"
+    record(bench, "r1", {"m": [1.0] * 40})
+    record(bench, "r2", {"m": [1.0] * 3}, narrowed=part)
+    record(bench, "r3", {"m": [1.0] * 3 + [0.0] * 37})
+    assert decided(bench, "r3", gate) == [("max_drop", "m", "not met")]
+    record(bench, "r4", {"m": [1.0] * 3}, narrowed=part)
+    assert decided(bench, "r4", gate) == [("max_drop", "m", "cannot tell")]
+    assert "from run r2; 10.0 points less is allowed" in bench("show", "r4").stdout
+
+
 @pytest.mark.slow
 def test_a_model_that_becomes_worse_fails_one_occasion_and_not_each_after_it(bench: Workbench) -> None:
     chance = random.Random(3)

@@ -350,7 +350,7 @@ class JobSample(QueryRow, frozen=True):
 
 
 class EarlierRun(QueryRow, frozen=True):
-    """A run of a run's job that ended complete before it began."""
+    """A run of a run's job, of all of it or of the same part, that ended complete before it began."""
 
     query = "earlier_runs"
 

@@ -1,9 +1,10 @@
 -- Runs of a run's job that ended complete before it began, newest first; a run whose gate was not met is not among them, nor one that
--- filled a sheet: it asked other samples.
+-- filled a sheet: it asked other samples; nor one of another part of the job, such as its pilot: it asked too few.
 -- Parameters: run_id
 SELECT earlier.run_id, earlier.occasion
 FROM run_overview AS earlier
-JOIN (SELECT job, started_at FROM run_overview WHERE run_id = $run_id) AS this
+JOIN (SELECT job, started_at, narrowed FROM run_overview WHERE run_id = $run_id) AS this
     ON this.job = earlier.job AND earlier.started_at < this.started_at
 WHERE earlier.status = 'complete' AND NOT coalesce(map_contains(earlier.tags, 'filled'), false)
+    AND (earlier.narrowed IS NULL OR earlier.narrowed = this.narrowed)
 ORDER BY earlier.started_at DESC, earlier.run_id DESC;
