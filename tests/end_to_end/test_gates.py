@@ -204,6 +204,24 @@ def test_a_drop_is_measured_against_the_run_before_or_one_that_is_named(bench: W
     assert [result for _, _, result in decided(bench, "r3", named)] == ["met", "met"]
 
 
+def test_a_first_run_with_nothing_to_compare_with_passes_and_is_the_baseline(bench: Workbench) -> None:
+    """If it failed, no run would ever have one."""
+    values = [1.0] * 60
+    for run_id, sides in (
+        ("r1", {"m": values}),
+        ("r2", {"m": values, "n": values}),
+        ("r3", {"m": values, "n": values}),
+    ):
+        record(bench, run_id, sides)
+        decided(bench, run_id, 'max_drop = { exact = 0.1 }\non_uncertain = "fail"')
+    runs = {run["run_id"]: run["status"] for run in bench.json("runs")}
+    assert set(runs.values()) == {"complete"}
+    assert "gate max_drop met: n differs by 0.0 points" in bench("show", "r3").stdout
+    record(bench, "r4", {"m": values[:3], "n": values})
+    decided(bench, "r4", 'max_drop = { exact = 0.1 }\non_uncertain = "fail"')
+    assert bench.json("show", "r4")["reason"].startswith("m differs by 0.0 points"), "what samples cannot show fails it"
+
+
 @pytest.mark.parametrize("part", ["the first 3 samples", "a pilot of 3 samples"])
 def test_a_run_of_a_part_of_a_job_is_no_baseline_for_the_whole_one(bench: Workbench, part: str) -> None:
     """Three samples cannot show the drop, and the run that has it would be the next one's baseline."""

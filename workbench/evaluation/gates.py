@@ -71,9 +71,12 @@ def gate_findings(
 
 
 def is_met(findings: Sequence[GateFinding], gates: GatesTable) -> bool:
-    """Return whether a run passes, given what its job says of gates that cannot tell."""
+    """Return whether a run passes, given what its job says of gates that cannot tell.
+
+    A first run passes: if it failed it would be no baseline, and no run after it had one either.
+    """
     worst = ("not met",) if gates.on_uncertain == "pass" else ("not met", "cannot tell")
-    return all(one.result not in worst for one in findings)
+    return all(one.result not in worst or one.is_first for one in findings)
 
 
 def _means(found: RunFindings, least: dict[str, float]) -> Iterator[GateFinding]:

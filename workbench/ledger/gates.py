@@ -166,6 +166,14 @@ class GateFinding(msgspec.Struct, frozen=True):
     scorer: str | None = None
     model: str | None = None
 
+    @property
+    def is_first(self) -> bool:
+        """Whether there is nothing to compare with as yet, which says nothing of the answers."""
+        return isinstance(self.evidence, Undecided) and self.evidence.because in (
+            "no earlier run",
+            "not in the baseline",
+        )
+
 
 def encoded(evidence: Evidence) -> str:
     """Return it as the ledger keeps it."""

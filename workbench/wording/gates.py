@@ -65,7 +65,7 @@ def failed_text(findings: Sequence[GateFinding]) -> str:
     """Return the gates for which a run does not pass, for the reason of its end."""
     failed, ended = [one for one in findings if one.result == "not met"], "failed"
     if not failed:
-        failed, ended = [one for one in findings if one.result == "cannot tell"], "cannot tell"
+        failed, ended = [one for one in findings if one.result == "cannot tell" and not one.is_first], "cannot tell"
     first = gate_text(failed[0])
     return first if len(failed) == 1 else f"{first} (and {plural(len(failed) - 1, 'more gate')} {ended})"
 
@@ -175,7 +175,7 @@ def _undecided(found: GateFinding, of: Undecided) -> str:
         case "no agreement" | "no field":
             return _no_agreement(of, by)
         case "no earlier run":
-            return f"no earlier run of {of.named!r} is complete, so there is nothing to compare with"
+            return f"no earlier run of {of.named!r} has met its gates, so there is nothing to compare with"
         case "not in the baseline":
             return f"run {of.named} did not ask {model}, so there is nothing to compare with"
         case "not the newest":

@@ -112,7 +112,7 @@ FOUND = [
     ),
     (
         GateFinding("max_drop", "cannot tell", Undecided("no earlier run", "nightly"), "numeric"),
-        "no earlier run of 'nightly' is complete, so there is nothing to compare with",
+        "no earlier run of 'nightly' has met its gates, so there is nothing to compare with",
     ),
 ]  # fmt: skip
 
