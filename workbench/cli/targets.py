@@ -139,7 +139,8 @@ def apply(
             f"{plural(len(changed), 'run')} scored by the {whose} targets: {plural(written, 'score')} changed, nothing sent"
         )
         if changed and not restore:
-            back = commands.command("targets", "apply", str(job), "--restore", *options.words(where))
+            words = ["targets", "apply", str(job), "--restore", *(["--all-runs"] if all_runs else [])]
+            back = commands.command(*words, *options.words(where))
             say(f"`{back}` puts the recorded ones back")
     for run_id, why in failed.items():
         say(f"run {run_id} is not scored: {why}")
