@@ -93,6 +93,22 @@ def test_a_gate_that_is_decided_later_fails_the_run_too(bench: Workbench) -> Non
     assert bench.json("show")["status"] == "gate_failed"
 
 
+def test_every_command_that_asks_a_judge_names_the_embedded_platform(bench: Workbench) -> None:
+    """Pasted where no endpoint is configured it works, and where one is, a simulated run is not judged on an account."""
+    bench.environment.pop("WORKBENCH_BASE_URL", None)
+    with_judge(bench, f"[budget]\nrequests = {SAMPLES + 1}\n")
+    done = bench("run", "job.toml", "--local", "--no-report", code=7)
+    asks = [done.stderr.split("still to be asked for: `")[1].split("`")[0]]
+    with_judge(bench, '[judge]\nwhen = "later"\n')
+    run = bench.json("run", "job.toml", "--local")
+    asks.append(bench("show", "last", "--ledger", "local.duckdb").stderr.split("judgement: `")[1].split("`")[0])
+    for page in (Path(run["report"]), Path(run["report"]).with_name("index.html")):
+        asks += re.findall("<code>(workbench score .*?)</code>", page.read_text("utf-8"))
+    assert [shlex.split(one).count("--local") for one in asks] == [1, 1, 1, 1]
+    bench(*shlex.split(asks[-1])[1:])
+    assert "without a judgement" not in bench("show", run["run_id"], "--ledger", "local.duckdb").stderr
+
+
 @pytest.mark.slow
 def test_a_judge_that_is_down_leaves_its_part_to_the_same_command(bench: Workbench) -> None:
     with_judge(bench, model="sim/locked")

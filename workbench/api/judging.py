@@ -131,7 +131,7 @@ class _JudgesOfRun:
         pending = sum(score.reason == PENDING and score.scorer in names for score in scores)
         if not pending:
             return end
-        asks = commands.on_ledger(ledger.name, "score", end.summary.run_id, "--yes")
+        asks = commands.on_ledger(ledger.name, "score", end.summary.run_id, "--yes", *self._where.platform_words)
         note = f"{plural(pending, 'judgement')} {TO_JUDGE}: `{asks}`"
         code = ExitCode.INCOMPLETE if end.exit_code == ExitCode.DONE else end.exit_code
         return msgspec.structs.replace(end, notes=(*end.notes, note), to_judge=pending, exit_code=code)
@@ -151,7 +151,8 @@ class _JudgesOfRun:
         finally:
             ignore()
         for kind, answers in done.in_vain.items():
-            text = in_vain_text(scorer.named, kind, answers, end.summary.run_id, ["--ledger", ledger.name])
+            where = [*self._where.platform_words, "--ledger", ledger.name]
+            text = in_vain_text(scorer.named, kind, answers, end.summary.run_id, where)
             end = _noted(end, text, ExitCode.INCOMPLETE)
         if found.judges_itself:
             end = _noted(end, f"{scorer.model} judges its own answers among others")

@@ -59,6 +59,14 @@ class Target(msgspec.Struct, frozen=True):
     rehearses: bool = True
     """Whether `local` serves the simulated routes of a `platform.toml` here in place of the catalogue."""
 
+    @property
+    def platform_words(self) -> list[str]:
+        """The options that name the platform, as typed on a command line."""
+        given = ["--local"] if self.local else []
+        for option, value in (("--base-url", self.base_url), ("--profile", self.profile)):
+            given += [option, value] if value else []
+        return given
+
 
 @dataclass(frozen=True)
 class Session:

@@ -303,7 +303,8 @@ def _show(
         says = commands.resume(path, words, chosen.occasion, resume)
         if end.to_judge and job.budget.is_in_units and not end.summary.failed and not end.summary.pending:
             # to run it again would weigh the judge as little as this run did, and ask it nothing
-            says = commands.on_ledger(ledger_to_write(where).name, "score", end.summary.run_id, "--yes")
+            asks = ["score", end.summary.run_id, "--yes", *where.platform_words]
+            says = commands.on_ledger(ledger_to_write(where).name, *asks)
         if end.summary.status is RunStatus.COMPLETE and figures and judges_nothing(figures.broken):
             says = commands.on_ledger(ledger_to_write(where).name, "score", end.summary.run_id)  # once it is repaired
         echo(f"continue with: {says}")

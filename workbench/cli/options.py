@@ -215,10 +215,7 @@ def where(given: dict[str, Any]) -> Target:
 
 def words(where: Target) -> list[str]:
     """Return the shared options as typed on a command line."""
-    given = ["--local"] if where.local else []
-    for option, value in (("--base-url", where.base_url), ("--profile", where.profile), ("--ledger", where.ledger)):
-        given += [option, value] if value else []
-    return given
+    return [*where.platform_words, *(["--ledger", where.ledger] if where.ledger else [])]
 
 
 def moment(option: str, text: str, zone: str) -> datetime:

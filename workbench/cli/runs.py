@@ -212,7 +212,8 @@ def show(run: str | None, calls: bool, suspects: bool, agreement: bool, as_json:
     if status not in _NOTHING_LEFT:
         say(f"continue with: {resume_text(figures.provenance, summary.ledger)}")
     if to_judge := to_judge_text(figures):
-        say(f"{to_judge}: `{commands.command(*to_judge_words(figures), *options.words(where))}`")
+        there = options.words(msgspec.structs.replace(where, local=False))  # the run says itself that it was
+        say(f"{to_judge}: `{commands.command(*to_judge_words(figures), *there)}`")
     for line in open_lines(standing, ledger.name, named=False):
         say(line)
     say(f"page: `{commands.command('report', run, *options.words(where))}` writes it")

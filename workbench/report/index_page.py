@@ -32,6 +32,7 @@ from workbench.report.job_rows import (
     worse_changes,
 )
 from workbench.report.tables import Result, Table
+from workbench.settings.endpoint import LOCAL
 from workbench.wording.changes import unwatched_text
 from workbench.wording.latest import latest_lines
 from workbench.wording.runs import resume_text
@@ -90,6 +91,7 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "rows": rows,
             "broken": [row for row in rows if row.broken],
             "unjudged": [row for row in rows if row.unjudged],
+            "platform": ["--local"] if asked.period.endpoint == LOCAL else [],
             "alarmed": [(row, commands.accept_changes(row.job, asked.ledger)) for row in rows if row.alarms],
             "regressed": _regressed(rows, asked.ledger),
             "needs": [(run, resume_text(began[run.run_id], asked.ledger)) for run in needs],

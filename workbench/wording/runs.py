@@ -403,7 +403,8 @@ def to_judge_words(found: RunFindings) -> list[str]:
     """Return the words of the command that asks a judge for the judgements that a run lacks: for those never asked first."""
     reasons = [row.pending_reason for row, _ in found.scores if row.pending_reason is not None]
     again = asks_again(min(reasons, default=None))
-    return ["score", found.provenance.run_id, "--yes", *(["--again", again] if again else [])]
+    local = ["--local"] if found.provenance.endpoint == LOCAL else []
+    return ["score", found.provenance.run_id, "--yes", *(["--again", again] if again else []), *local]
 
 
 def in_vain_text(scorer: str, kind: str | None, answers: int, run_id: str, where: Sequence[str]) -> str:
