@@ -1,6 +1,7 @@
 """Prompts and parameters beside each other, and answers that are asked once more."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,21 @@ def test_only_what_was_cut_off_is_asked_again_with_a_larger_cap(cut: Workbench) 
         told = ", ".join(f"sim/instant in {run['run_id']} {caps[run['run_id']]}" for run in (earlier, later))
         assert f"Answers were capped at different numbers of tokens: {told}." in notes
     cut("ledger", "check")
+
+
+def test_the_command_that_continues_says_what_was_asked_again(cut: Workbench) -> None:
+    long = [{"id": f"l{n}", "input": f"What is {n} + " + "123456789123456789 + " * 3 + "1?"} for n in range(3)]
+    cut.write("sums.jsonl", "".join(json.dumps(row | {"target": 1}) + "\n" for row in long))
+    cut("run", "job.toml", "--no-report")
+    assert "ok" not in outcomes(cut).values()
+    cut.write("job.toml", (cut.folder / "job.toml").read_text() + "[budget]\nrequests = 2\n")
+    cut("run", "job.toml", "--no-report", "--again", "truncated", "--max-tokens", "200", "--limit", "3", code=7)
+    said = cut("show", "last").stderr.split("continue with: ")[1].splitlines()[0]
+    assert "--limit 3 --again truncated --max-tokens 200" in said
+    assert said in cut("runs").stderr
+    continued = cut.json(*shlex.split(said)[1:], "--no-report")
+    assert (continued["reused"], continued["completed"]) == (2, 1)
+    assert set(outcomes(cut).values()) == {"ok"}
 
 
 def test_samples_that_were_taken_out_are_asked_again_where_told_to(cut: Workbench) -> None:

@@ -245,6 +245,9 @@ async def run_job(
             started = msgspec.structs.replace(
                 started, fresh=options.fresh, resumed_run=resumed, occasion=options.occasion
             )
+            if options.again is not None:
+                part = msgspec.structs.replace(job.part, again=options.again, max_tokens=options.max_tokens)
+                started = msgspec.structs.replace(started, part=msgspec.json.encode(part).decode())
             conductor = RunExecution(plan, session.client, ledger, started, session.models)
             if len(plan) > 1:  # a single question is a person's
                 session.client.send_as_batch()

@@ -58,7 +58,7 @@ class Variant(msgspec.Struct, frozen=True):
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The part of a job that a run asks; the default is all of it."""
+    """The part of a job that a run asks, and what it asks once more; the default is all of it, and nothing."""
 
     limit: int | None = None
     """The first so many of the samples that the job takes."""
@@ -68,6 +68,16 @@ class Part(msgspec.Struct, frozen=True, omit_defaults=True):
     """At most so many requests in flight, below the job's own limit."""
     pilot: int | None = None
     """So many samples drawn at random, before the others are sent."""
+    again: str | None = None
+    """Answers of this kind are asked once more; see `planning.again`."""
+    max_tokens: int | None = None
+    """The higher cap for those that were cut off."""
+
+    @property
+    def again_words(self) -> list[str]:
+        """What it asks once more, as options of a command line."""
+        found = ["--again", self.again] if self.again else []
+        return found + (["--max-tokens", str(self.max_tokens)] if self.max_tokens else [])
 
     def __str__(self) -> str:
         """Return it in words; empty where it is the whole job."""

@@ -335,15 +335,16 @@ def resume_text(run: Provenance, ledger: str) -> str:
         ledger: Its path or address.
     """
     platform = ["--local"] if run.endpoint == LOCAL else ["--base-url", run.endpoint]
+    part = part_of(run.part)
     if JUDGED_RUN in run.tags:
-        return commands.on_ledger(ledger, "score", run.tags[JUDGED_RUN], "--yes", *platform)
+        return commands.on_ledger(ledger, "score", run.tags[JUDGED_RUN], "--yes", *part.again_words, *platform)
     if PROBE in run.tags:
         return commands.on_ledger(ledger, "probe", *platform)
     if run.job_path.endswith(MADE_IN_PYTHON):
         return f"the same call, in Python or by `{commands.ASK}`: its job {run.job!r} has no file"
     own = None if run.generation == BASE_GENERATION else run.run_id
-    part = part_of(run.part)
     narrowed = commands.part(part.limit, part.models, part.max_in_flight) if own is None else []  # --resume has them
+    narrowed += part.again_words
     if FILLED in run.tags:
         options = [
             ("--sheet", run.tags.get(FILLED_SHEET)),
