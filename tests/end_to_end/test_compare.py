@@ -58,6 +58,12 @@ def test_the_words_follow_from_the_test(bench: Workbench, one: Values, other: Va
     assert (found["low"] <= 0 <= found["high"]) == (verdict in ("none shown", "too few"))
 
 
+def test_of_a_run_that_lacks_judgements_alone_no_answer_is_said_to_be_missing(bench: Workbench) -> None:
+    record(bench, "r1", {"a": [1.0, 0.0, None], "b": [0.0, 1.0, 1.0]}, status="incomplete")
+    says = "Run r1 is not complete (incomplete): every request is answered, and judgements are still to be asked for."
+    assert says in bench.json("compare", "--no-report")["notes"]
+
+
 def test_what_is_not_known_of_both_is_counted_and_widens_the_interval(bench: Workbench) -> None:
     record(bench, "r1", {"a": [1.0, 1.0, None, 1.0], "b": [0.0, None, 1.0, 0.0]})
     found = bench.json("compare", "--no-report")

@@ -39,7 +39,9 @@ class IncompleteRun(msgspec.Struct, frozen=True):
     order: Literal["longest first", "random", "dataset"]
     """In which order it asked them."""
     is_sent: bool
-    """Whether it sent every request, and some have no answer."""
+    """Whether it sent every request."""
+    is_answered: bool
+    """Whether every request is answered, so that only judgements can be missing."""
 
 
 class OtherDataset(msgspec.Struct, frozen=True):
@@ -216,7 +218,9 @@ def _other_targets(reader: Reader, samples: Samples) -> int:
 
 
 def _incomplete(run: Provenance, there: Sides) -> IncompleteRun:
-    is_sent = sum(side.asked for side in there.sides if side.run_id == run.run_id) == run.planned
+    sides = [side for side in there.sides if side.run_id == run.run_id]
+    is_sent = sum(side.asked for side in sides) == run.planned
+    is_answered = sum(side.answered for side in sides) == run.planned
     rows = [row for (run_id, _), own in there.samples.items() if run_id == run.run_id for row in own]
     known, asked = ({row.sample_key for row in rows if row.asked or every} for every in (True, False))
     values = job_values(run.job_toml)
@@ -225,9 +229,8 @@ def _incomplete(run: Provenance, there: Sides) -> IncompleteRun:
         "longest first" if by_length else "random" if "dataset.shuffle_seed" in values else "dataset"
     )
     # Where all that is known of was asked, a killed run has not said what it did not ask.
-    return IncompleteRun(
-        run.run_id, run.status, None if len(asked) == len(known) else len(asked), len(known), order, is_sent
-    )
+    part = None if len(asked) == len(known) else len(asked)
+    return IncompleteRun(run.run_id, run.status, part, len(known), order, is_sent, is_answered)
 
 
 def _of_jobs(runs: Sequence[Provenance]) -> Iterator[OtherValues]:

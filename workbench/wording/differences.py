@@ -5,6 +5,7 @@ from datetime import datetime
 
 import workbench.display.commands as commands
 from workbench.display.text import count, plural
+from workbench.endings import RunStatus
 from workbench.evaluation.differing import (
     CorrectedTargets,
     Differing,
@@ -56,6 +57,9 @@ def differing_text(one: Differing) -> str:
 
 def _asked_text(run: IncompleteRun) -> str:
     """Return how many samples a run asked, and which."""
+    if run.is_answered:
+        missing = ", and judgements are still to be asked for" if run.status == RunStatus.INCOMPLETE else ""
+        return f"every request is answered{missing}"
     if run.is_sent:
         return "it sent every request, and some have no answer"
     if run.asked is None:
