@@ -114,6 +114,20 @@ def test_gates_that_could_not_be_decided_do_not_pass(bench: Workbench) -> None:
     assert "its gates are not decided" in done.stderr
 
 
+def test_gates_that_were_decided_by_other_scores_than_those_beside_them_say_so(bench: Workbench) -> None:
+    gated(bench, "min_mean = { numeric = 0.3 }", wrong=15)
+    run_id = bench.json("run", "job.toml", "--no-report")["run_id"]
+    assert "since the gates were decided" not in bench("show", run_id).stdout
+    bench("invalidate", run_id, "--sample", "s1", "--sample", "s2", "--reason", "odd")
+    gated(bench, "min_mean = { numeric = 0.3 }", wrong=14)
+    bench("targets", "apply", "job.toml", "--reason", "a slip")
+    said = "since the gates were decided, by the scores of then: 2 samples taken out, 1 target corrected"
+    assert said in bench("show", run_id).stdout
+    assert f"{said.capitalize()}." in Path(bench.json("report", run_id)["report"]).read_text("utf-8")
+    bench("run", "job.toml", "--no-report")
+    assert "since the gates were decided" not in bench("show", "last").stdout
+
+
 def test_a_run_that_is_not_complete_is_not_judged(bench: Workbench) -> None:
     gated(bench, "max_failed_share = 0.1", "sim/instant", "sim/locked", count=4)
     assert bench.json("run", "job.toml", "--no-report", code=3)["gates"] == []

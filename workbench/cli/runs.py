@@ -2,7 +2,7 @@
 
 import sys
 import webbrowser
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -28,12 +28,12 @@ from workbench.ledger.answer_rows import WholeSample
 from workbench.ledger.job_rows import BestAndWorst, ModelMean, RunLine, best_and_worst, run_means
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance, RunId
-from workbench.ledger.run_rows import RunGate, SuspectSample
+from workbench.ledger.run_rows import RunGate, SuspectSample, TakenOut
 from workbench.running.machines import machines_of
 from workbench.wording.agreements import NO_AGREEMENT
 from workbench.wording.changes import alarm_objects, open_lines
 from workbench.wording.factors import factors_object
-from workbench.wording.gates import recorded_text
+from workbench.wording.gates import outdated_text, recorded_text
 from workbench.wording.runs import because_text, requests_text, resume_text, to_judge_text, to_judge_words
 from workbench.wording.scores import range_text
 
@@ -174,6 +174,7 @@ def show(run: str | None, calls: bool, suspects: bool, agreement: bool, as_json:
     with reading(ledger) as reader:
         run = find_run(reader, run)
         figures, gates = run_figures(reader, run), reader.all(RunGate, run_id=run)
+        outdated = outdated_text(gates, reader.all(TakenOut, run_id=run), figures.corrected)
         standing = open_alarms(reader, figures.provenance.job)
         status = status_now(run, figures.provenance.status, ongoing(reader, ledger, claims))
         if suspects:
@@ -202,8 +203,7 @@ def show(run: str | None, calls: bool, suspects: bool, agreement: bool, as_json:
     echo(f"{requests_text(summary)}\n")
     print_table(figures.outcomes, columns("model", "outcome", "calls"))
     print_findings(figures)
-    for gate in gates:
-        echo(f"gate {gate.gate} {gate.result}: {recorded_text(gate)}")
+    _print_gates(gates, outdated)
     echo()
     if figures.agreement is not None:
         print_agreement(figures.agreement)
@@ -226,6 +226,13 @@ def _print_agreement(found: RunAgreement | None, as_json: bool) -> None:
         say(f"no agreement to show: {NO_AGREEMENT}")
     else:
         print_agreement(found, by_class=True)
+
+
+def _print_gates(gates: Sequence[RunGate], outdated: str) -> None:
+    for gate in gates:
+        echo(f"gate {gate.gate} {gate.result}: {recorded_text(gate)}")
+    if outdated:
+        echo(outdated)
 
 
 def _gate(row: RunGate) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_
 from workbench.report.tables import Result, job_page_name
 from workbench.wording.agreements import CLASSES, agreement_table
 from workbench.wording.factors import cell_mark, factors_text
+from workbench.wording.gates import outdated_text
 from workbench.wording.references import exceeded_text, reference_name
 from workbench.wording.runs import (
     not_known,
@@ -105,9 +106,11 @@ def _stored(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
     """Return what is on record beside the answers: samples taken out, gates, and what is open of the job."""
     run = figures.provenance
     reader = asked.reader.about(run.run_id)
+    taken_out, gates = reader.all(TakenOut, run_id=run.run_id), reader.all(RunGate, run_id=run.run_id)
     return {
-        "invalid": reader.all(TakenOut, run_id=run.run_id),
-        "gates": reader.all(RunGate, run_id=run.run_id),
+        "invalid": taken_out,
+        "gates": gates,
+        "outdated": outdated_text(gates, taken_out, figures.corrected),
         "alarms": open_of(asked.watched(run.job)),
         "accepting": commands.accept_changes(run.job, asked.ledger),
     }

@@ -18,7 +18,8 @@ from workbench.ledger.gates import (
     Undecided,
     decoded,
 )
-from workbench.ledger.run_rows import RunGate
+from workbench.ledger.run_rows import RunGate, TakenOut
+from workbench.ledger.score_rows import CorrectedTarget
 from workbench.wording.agreements import NO_CLASSES
 from workbench.wording.changes import assumes_text, drop_text, drop_what
 from workbench.wording.scores import bounds_text, range_text, signed, size, unit
@@ -59,6 +60,21 @@ def recorded_text(row: RunGate) -> str:
     if row.evidence is None:
         return row.reason
     return gate_text(GateFinding(row.gate, row.result, decoded(row.evidence), row.scorer, row.model))
+
+
+def outdated_text(gates: Sequence[RunGate], taken_out: Sequence[TakenOut], corrected: Sequence[CorrectedTarget]) -> str:
+    """Return what has changed the scores of a run since its gates were decided; empty where nothing has."""
+    decided_at = max((row.recorded_at for row in gates), default=None)
+    if decided_at is None:
+        return ""
+    out = sum(row.recorded_at > decided_at for row in taken_out)
+    targets = sum(row.recorded_at > decided_at for row in corrected)
+    changed = [
+        f"{plural(out, 'sample')} taken out" if out else "",
+        f"{plural(targets, 'target')} corrected" if targets else "",
+    ]
+    since = ", ".join(filter(None, changed))
+    return f"since the gates were decided, by the scores of then: {since}" if since else ""
 
 
 def failed_text(findings: Sequence[GateFinding]) -> str:
