@@ -215,3 +215,13 @@ def test_numbers_in_a_pipe_are_plain_digits(bench: Workbench) -> None:
     assert tokens > 1000
     assert f" {tokens} " in bench("runs").stdout
     assert any(f"{tokens:,}".replace(",", "\u202f") in line for line in on_a_terminal(bench, 140, "runs"))
+
+
+def test_what_a_later_run_completed_is_not_said_to_be_missing(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(4))
+    bench.write("job.toml", job() + "[budget]\nrequests = 2\n")
+    bench("run", "job.toml", "--no-report", code=7)
+    bench("run", "job.toml", "--no-report", "--limit", "1")
+    assert "shows what is missing" in bench("runs").stderr, "a part of it is not all of it"
+    bench("run", "job.toml", "--no-report")
+    assert "shows what is missing" not in bench("runs").stderr

@@ -20,6 +20,7 @@ from workbench.display.text import count
 from workbench.endings import RunStatus
 from workbench.evaluation.agreements import RunAgreement
 from workbench.evaluation.alarms import open_alarms
+from workbench.evaluation.latest import not_completed_later
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now
 from workbench.evaluation.references import reference_objects
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
@@ -77,7 +78,7 @@ def runs(most: int | None, as_json: bool, **given: Any) -> None:
         rows = as_now(reader.all(RunLine, most=most, run_ids=None), ongoing(reader, ledger, claims))
         every = reader.all(ModelMean, most=most, run_ids=None)
         standing = open_alarms(reader)
-        unfinished = [row.run_id for row in rows if row.status not in _NOTHING_LEFT]
+        unfinished = [row.run_id for row in not_completed_later(rows) if row.status not in _NOTHING_LEFT]
         began = reader.only(Provenance, run_id=unfinished[0]) if unfinished else None
     if as_json:
         means = {one.run_id: one for one in run_means(every)}

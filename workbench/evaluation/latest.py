@@ -1,6 +1,6 @@
 """What has changed of an account's jobs since a moment: alarms that opened or are over, and the runs that began."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -37,7 +37,7 @@ def latest(
     """
     alarms = [alarm for watch in watches for alarm in watch.alarms]
     began = [run for run in runs if run.started_at >= since_at]
-    counted = [run for run in _not_completed_later(began) if not run.is_probe]
+    counted = [run for run in not_completed_later(began) if not run.is_probe]
     return Latest(
         since_at,
         [alarm for alarm in alarms if _is_since(alarm.seen, since_at)],
@@ -49,15 +49,19 @@ def latest(
     )
 
 
-def _not_completed_later(runs: Sequence[RunLine]) -> Iterator[RunLine]:
-    """Return the runs, the newest first, without those that a later run of the same generation completed, its gate met or not."""
-    complete = set()
+def not_completed_later(runs: Iterable[RunLine]) -> Iterator[RunLine]:
+    """Return the runs without those that a later one completed, its gate met or not.
+
+    Args:
+        runs: The newest first. A later run of the same generation completes one, if it is of the whole job or the same part.
+    """
+    complete: set[tuple[str, str, str | None]] = set()
     for run in runs:
         is_settled = run.status in ("complete", "gate_failed")
-        if is_settled or (run.job, run.generation) not in complete:
+        if is_settled or complete.isdisjoint((run.job, run.generation, part) for part in (None, run.narrowed)):
             yield run
         if is_settled:
-            complete.add((run.job, run.generation))
+            complete.add((run.job, run.generation, run.narrowed))
 
 
 def _accepted_since(alarm: Alarm, since_at: datetime) -> bool:
