@@ -117,15 +117,15 @@ def test_gates_that_could_not_be_decided_do_not_pass(bench: Workbench) -> None:
 def test_gates_that_were_decided_by_other_scores_than_those_beside_them_say_so(bench: Workbench) -> None:
     gated(bench, "min_mean = { numeric = 0.3 }", wrong=15)
     run_id = bench.json("run", "job.toml", "--no-report")["run_id"]
-    assert "since the gates were decided" not in bench("show", run_id).stdout
+    assert "the gates stand as" not in bench("show", run_id).stdout
     bench("invalidate", run_id, "--sample", "s1", "--sample", "s2", "--reason", "odd")
     gated(bench, "min_mean = { numeric = 0.3 }", wrong=14)
     bench("targets", "apply", "job.toml", "--reason", "a slip")
-    said = "since the gates were decided, by the scores of then: 2 samples taken out, 1 target corrected"
+    said = "the gates stand as they were decided; since then: 2 samples taken out, 1 target corrected"
     assert said in bench("show", run_id).stdout
     assert f"{said.capitalize()}." in Path(bench.json("report", run_id)["report"]).read_text("utf-8")
     bench("run", "job.toml", "--no-report")
-    assert "since the gates were decided" not in bench("show", "last").stdout
+    assert "the gates stand as" not in bench("show", "last").stdout
 
 
 def test_a_run_that_is_not_complete_is_not_judged(bench: Workbench) -> None:

@@ -74,7 +74,7 @@ def outdated_text(gates: Sequence[RunGate], taken_out: Sequence[TakenOut], corre
         f"{plural(targets, 'target')} corrected" if targets else "",
     ]
     since = ", ".join(filter(None, changed))
-    return f"since the gates were decided, by the scores of then: {since}" if since else ""
+    return f"the gates stand as they were decided; since then: {since}" if since else ""
 
 
 def failed_text(findings: Sequence[GateFinding]) -> str:
