@@ -28,7 +28,7 @@ class Merged(NamedTuple):
 
 
 class Writer(Protocol):
-    """A ledger while it is written; of a file the exclusive lock must be held."""
+    """A ledger while it is written; of a file the exclusive lock must be held. Each kind says what is not as here."""
 
     def attach(self, engine: Engine) -> None:
         """Attach it as `ledger`, and make the file where there is none."""
@@ -37,17 +37,20 @@ class Writer(Protocol):
         """Return how this writer begins and ends its transactions."""
 
     def opened(self, db: duckdb.DuckDBPyConnection) -> None:
-        """Do what is to be done once its schema is the newest."""
+        """Do what is to be done once its schema is the newest: nothing."""
+        return
 
     def before_rows(self, db: duckdb.DuckDBPyConnection, longest_bytes: int = 0) -> None:
-        """Prepare for rows of which the longest has so many bytes as text."""
+        """Prepare for rows of which the longest has so many bytes as text: nothing."""
+        return
 
     def keep(self, db: duckdb.DuckDBPyConnection) -> None:
-        """Put what is committed on the disk for good."""
+        """Put what is committed on the disk for good: nothing where a commit does that."""
+        return
 
 
 class Store(Protocol):
-    """A ledger of one kind."""
+    """A ledger of one kind. Each says what is not as here, where what a query reads is open already."""
 
     def attach(self, engine: Engine) -> None:
         """Attach it read-only as `ledger`, if there is one."""
@@ -56,27 +59,33 @@ class Store(Protocol):
         """Write it, from before it is attached until after it is closed."""
 
     def explained(self) -> AbstractContextManager[None]:
-        """DuckDB's errors that come from a lost connection as ours; all others as they are."""
+        """DuckDB's errors that come from a lost connection as ours, where there is one; all others as they are."""
+        return contextlib.nullcontext()
 
     def restore(self, patience_s: float) -> None:
-        """Undo a write that was interrupted, unless others read just now."""
+        """Undo a write that was interrupted, unless others read just now; nothing where none is ever half done."""
+        return
 
     def folders(self, db: duckdb.DuckDBPyConnection) -> list[Path]:
         """Return the folders that a query reads, beside those of this machine."""
+        return []
 
     def filled_tables(self, db: duckdb.DuckDBPyConnection) -> dict[str, int] | None:
         """Return the tables that ever had a row, with their bytes; None where a table costs nothing to ask."""
+        return None
 
     def merged(self, db: duckdb.DuckDBPyConnection) -> Merged | None:
         """Merge small files and remove those that nothing names; None of a kind that is rewritten as a whole."""
+        return None
 
     def require_rights(self) -> None:
-        """Make sure that this user may write it, before anything is spent.
+        """Make sure that this user may write it, before anything is spent; nothing where opening it says what is missing.
 
         Raises:
             InputError: A right is missing.
             UnreachableError: Its server does not answer.
         """
+        return
 
 
 def store_of(ledger: Ledger) -> Store:
@@ -87,7 +96,7 @@ def store_of(ledger: Ledger) -> Store:
     return found
 
 
-class FileStore:
+class FileStore(Store):
     """A ledger in a DuckDB file."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -105,10 +114,6 @@ class FileStore:
         with Undoing(self._ledger.file) as undoing:
             yield FileWriter(self._ledger, undoing)
 
-    def explained(self) -> AbstractContextManager[None]:
-        """Nothing: there is no connection to lose."""
-        return contextlib.nullcontext()
-
     def restore(self, patience_s: float) -> None:
         """Undo a torn write: while no process writes, `.undo` is there only if one was interrupted."""
         with self._ledger.locked(exclusive=False, patience_s=patience_s):
@@ -117,23 +122,8 @@ class FileStore:
             with contextlib.suppress(LedgerBusyError, OSError), self._ledger.locked(exclusive=True, patience_s=0):
                 undo_torn_write(self._ledger.file)  # where others read just now, one of them has, or the next one does
 
-    def folders(self, db: duckdb.DuckDBPyConnection) -> list[Path]:
-        """Return none: the file is open."""
-        return []
 
-    def filled_tables(self, db: duckdb.DuckDBPyConnection) -> dict[str, int] | None:
-        """None: the file is open."""
-        return None
-
-    def merged(self, db: duckdb.DuckDBPyConnection) -> Merged | None:
-        """None: it is rewritten."""
-        return None
-
-    def require_rights(self) -> None:
-        """Nothing: opening the file says what is missing."""
-
-
-class FileWriter:
+class FileWriter(Writer):
     """A DuckDB file while it is written.
 
     Args:
@@ -160,12 +150,6 @@ class FileWriter:
     def transactions(self, db: duckdb.DuckDBPyConnection) -> Transactions:
         """Plain ones."""
         return Transactions(db)
-
-    def opened(self, db: duckdb.DuckDBPyConnection) -> None:
-        """Nothing."""
-
-    def before_rows(self, db: duckdb.DuckDBPyConnection, longest_bytes: int = 0) -> None:
-        """Nothing."""
 
     def keep(self, db: duckdb.DuckDBPyConnection) -> None:
         """Put what is committed into the file, and keep what its next change overwrites."""

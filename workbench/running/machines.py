@@ -50,18 +50,20 @@ class Leased(Protocol):
 
 
 class RunPresence(Protocol):
-    """A run among the others of its ledger."""
+    """A run among the others of its ledger. A team's says what is not as here."""
 
     def claim(self, job: str, run_id: str, options: RunOptions) -> None:
-        """Claim a job for a run.
+        """Claim a job for a run; nothing where the job's lock is the claim.
 
         Raises:
             LockHeldError: It is another's.
             InputError: The run that is to be left behind is not there, or goes on.
         """
+        return
 
     def will_send(self, requests: int) -> None:
-        """Say, before the first one, how many requests the run is to send."""
+        """Say, before the first one, how many requests the run is to send, where others are to know it."""
+        return
 
     def slots(
         self, folder: Path, limit: int, job: str, *, shared: bool, older: Sequence[Path], hold_s: float
@@ -79,9 +81,9 @@ class RunPresence(Protocol):
 
 
 class Machines(Protocol):
-    """Those that work on a ledger."""
+    """Those that work on a ledger. A team's say what is not as here."""
 
-    ingest_every_s: float | None
+    ingest_every_s: float | None = None
     """How often a run ingests so that others see its answers; None: they read its journal."""
 
     def refuse(self, options: RunOptions) -> None:
@@ -90,6 +92,7 @@ class Machines(Protocol):
         Raises:
             InputError: One does.
         """
+        return
 
     def presence(self) -> AbstractContextManager[RunPresence]:
         """Yield this process among them."""
@@ -101,16 +104,20 @@ class Machines(Protocol):
         """Return what runs have used and reserved whose answers are not all in the ledger, by run."""
 
     def claims(self) -> Sequence[OtherRun]:
-        """Return the runs of other machines."""
+        """Return the runs of other machines; none where the ledger's lock is held for each job."""
+        return []
 
     def hand_in(self) -> None:
-        """Release the jobs of this machine whose journals the ledger was given."""
+        """Release the jobs of this machine whose journals the ledger was given; nothing where each is released at its end."""
+        return
 
     def leased_slots(self) -> Sequence[Leased] | None:
         """Return the slots that machines have leased; None where slots are files of this machine."""
+        return None
 
     def release_leases(self) -> int | None:
         """End the leases of runs that are over, and return how many there were; None as above."""
+        return None
 
 
 def machines_of(ledger: Ledger) -> Machines:
@@ -121,14 +128,8 @@ def machines_of(ledger: Ledger) -> Machines:
     return found
 
 
-class Alone:
+class Alone(RunPresence):
     """A run of a machine's own ledger, whose lock the job has."""
-
-    def claim(self, job: str, run_id: str, options: RunOptions) -> None:
-        """Nothing: the lock is the claim."""
-
-    def will_send(self, requests: int) -> None:
-        """Nothing."""
 
     def slots(
         self, folder: Path, limit: int, job: str, *, shared: bool, older: Sequence[Path], hold_s: float
@@ -137,10 +138,8 @@ class Alone:
         return Slots(folder, limit, job, shared=shared, older=older)
 
 
-class ThisMachine:
+class ThisMachine(Machines):
     """The one machine of a ledger that is a file."""
-
-    ingest_every_s: float | None = None
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -163,18 +162,3 @@ class ThisMachine:
     def live_spenders(self) -> dict[str, Spender]:
         """Return what the runs of this machine have used and reserved, by run."""
         return live_spenders(self._ledger.journal_folder / _CAPS_FOLDER)
-
-    def claims(self) -> Sequence[OtherRun]:
-        """Return none: a run of this machine holds the ledger's lock for its job."""
-        return []
-
-    def hand_in(self) -> None:
-        """Nothing."""
-
-    def leased_slots(self) -> Sequence[Leased] | None:
-        """None: slots are files."""
-        return None
-
-    def release_leases(self) -> int | None:
-        """None: slots are files."""
-        return None

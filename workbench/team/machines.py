@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from workbench.ledger.store import Ledger
-from workbench.running.options import RunOptions
+from workbench.running.machines import Machines
 from workbench.running.spending import Spender
 from workbench.team.address import address_of_team
 from workbench.team.claims import Claim, claims, machine_of
@@ -14,7 +14,7 @@ from workbench.team.server import Server
 from workbench.team.spending import TeamSpending, live_team_spenders
 
 
-class TeamMachines:
+class TeamMachines(Machines):
     """The machines that share a ledger.
 
     Args:
@@ -25,9 +25,6 @@ class TeamMachines:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger, self._team = ledger, address_of_team(ledger)
-
-    def refuse(self, options: RunOptions) -> None:
-        """Nothing."""
 
     @contextmanager
     def presence(self) -> Iterator[Presence]:

@@ -10,7 +10,7 @@ import workbench.display.commands as commands
 from workbench.errors import Fault, InputError
 from workbench.ledger.database import attached
 from workbench.ledger.engine import Engine
-from workbench.ledger.kinds import Merged
+from workbench.ledger.kinds import Merged, Store, Writer
 from workbench.ledger.schema import migrate
 from workbench.ledger.store import Ledger
 from workbench.team.address import TeamAddress, address_of_team
@@ -30,7 +30,7 @@ from workbench.team.lake import (
 from workbench.team.server import Server
 
 
-class TeamStore:
+class TeamStore(Store):
     """A team's ledger.
 
     Args:
@@ -53,9 +53,6 @@ class TeamStore:
         """Return a lost connection as our error."""
         return losses_explained()
 
-    def restore(self, patience_s: float) -> None:
-        """Nothing: what is not whole is not in the catalog."""
-
     def folders(self, db: duckdb.DuckDBPyConnection) -> list[Path]:
         """Return that of its rows."""
         return [data_folder(db, self._team)]
@@ -74,10 +71,11 @@ class TeamStore:
             if not server.may_write():
                 problem = "its server's role lacks a right that writing needs: it may only read"
                 raise InputError(Fault("--ledger", problem, f"`{commands.HELP_LEDGER}` lists them"))
-        require_folder_rights(self._ledger)
+        with attached(self._ledger, frugal=True) as engine, losses_explained():
+            require_rights(engine.started(), self._team)
 
 
-class TeamWriter:
+class TeamWriter(Writer):
     """A team's ledger while it is written."""
 
     def __init__(self, team: TeamAddress) -> None:
@@ -98,9 +96,6 @@ class TeamWriter:
     def before_rows(self, db: duckdb.DuckDBPyConnection, longest_bytes: int = 0) -> None:
         """Let few and short rows go into the catalog."""
         keep_short_rows_in_catalog(db, longest_bytes)
-
-    def keep(self, db: duckdb.DuckDBPyConnection) -> None:
-        """Nothing: what is committed is on the disk."""
 
 
 def create_ledger(ledger: Ledger) -> None:
@@ -130,14 +125,3 @@ def create_ledger(ledger: Ledger) -> None:
         engine.stop()
     with Server(team) as server:
         server.make_tables()
-
-
-def require_folder_rights(ledger: Ledger) -> None:
-    """Make sure that this user may write a team's rows, before anything is spent.
-
-    Raises:
-        InputError: A right is missing.
-        UnreachableError: Its server does not answer.
-    """
-    with attached(ledger, frugal=True) as engine, losses_explained():
-        require_rights(engine.started(), address_of_team(ledger))
