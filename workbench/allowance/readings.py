@@ -1,6 +1,5 @@
 """What somebody read of the allowance elsewhere: how much of it was used, or left."""
 
-import contextlib
 import re
 import secrets
 from datetime import datetime, timedelta
@@ -12,8 +11,7 @@ import workbench.settings.clock as clock
 from workbench.allowance.windows import window_rule
 from workbench.errors import Fault, InputError
 from workbench.ledger.entries import ReadingTaken, newer_than
-from workbench.ledger.ingest import Ingested, ingest
-from workbench.ledger.journal import JournalWriter
+from workbench.ledger.ingest import Ingested, record
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AllowanceRefusal, ReadingRow
 from workbench.ledger.store import Ledger
@@ -137,7 +135,7 @@ def take_reading(
         reading_id=secrets.token_hex(3), recorded_at=now, read_at=at, of_what=of_what, said=said, withdrawn=False,
         share_low=shares[0], share_high=shares[1], units_low=units[0], units_high=units[1], total_units=total,
     )  # fmt: skip
-    return entry.reading_id, _put(ledger, entry)
+    return entry.reading_id, record(ledger, [entry])
 
 
 def read_from_platform(ledger: Ledger, said: UsageStatement) -> tuple[str, Ingested]:
@@ -169,7 +167,7 @@ def read_from_platform(ledger: Ledger, said: UsageStatement) -> tuple[str, Inges
         units_low=max(said.units_since - said.estimated_units_since, 0.0), units_high=said.units_since,
         total_units=total,
     )  # fmt: skip
-    return entry.reading_id, _put(ledger, entry)
+    return entry.reading_id, record(ledger, [entry])
 
 
 def counts_alike(ledger: Ledger, said: UsageStatement) -> bool:
@@ -188,7 +186,7 @@ def begin_of_window(ledger: Ledger, at: datetime) -> datetime | None:
 def withdraw(ledger: Ledger, reading: Reading) -> Ingested:
     """Take a reading back; it stays in the ledger and counts no more."""
     changed = {"recorded_at": newer_than([reading.recorded_at]), "withdrawn": True}
-    return _put(ledger, ReadingTaken(**(msgspec.structs.asdict(reading) | changed)))
+    return record(ledger, [ReadingTaken(**(msgspec.structs.asdict(reading) | changed))])
 
 
 def readings_of(reader: Reader) -> list[Reading]:
@@ -205,9 +203,3 @@ def refusals_of(reader: Reader) -> list[Reading]:
         )
         for row in reader.all(AllowanceRefusal)
     ]  # fmt: skip
-
-
-def _put(ledger: Ledger, entry: ReadingTaken) -> Ingested:
-    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
-        journal.append(entry)
-    return ingest(ledger, whole=journal.whole)

@@ -1,6 +1,5 @@
 """Judges asked about the answers of a run: a run of their own, recorded, budgeted and tagged apart from what they judge."""
 
-import contextlib
 import json
 import time
 import tomllib
@@ -21,10 +20,9 @@ from workbench.errors import ExitCode, WorkbenchError
 from workbench.evaluation.rescore import scorable_answers
 from workbench.job.job import Job
 from workbench.ledger.answer_rows import RecordedAnswer
-from workbench.ledger.entries import newer_than, score_entry
-from workbench.ledger.ingest import Ingested, ingest
+from workbench.ledger.entries import Scored, newer_than, score_entry
+from workbench.ledger.ingest import Ingested, record
 from workbench.ledger.job_rows import RunOfJob
-from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import CurrentScore, Provenance, ScorableAnswer
 from workbench.ledger.store import Ledger
@@ -280,24 +278,22 @@ async def judge(where: Target, ledger: Ledger, asked: JudgeCalls, options: RunOp
         scores = reader.all(CurrentScore, run_id=asked.run_id)
     before = {(old.request_key, old.scorer): Score(old.value, old.reason, old.extracted) for old in scores}
     name = (asked.scorer.named, asked.scorer.settings)
-    now, written, left, without = newer_than(old.recorded_at for old in scores), 0, 0, Counter[Kind | None]()
-    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
-        for first, keys in asked.keys.items():
-            said = votes.get(first, _Votes([], []))
-            if len(said.verdicts) + len(said.without) < asked.scorer.votes:
-                left += len(keys)
-                continue
-            if len(said.verdicts) < asked.scorer.votes:
-                without[said.without[0]] += len(keys)
-                verdict = Score(None, in_vain(said.without[0]))
-            else:
-                verdict = asked.scorer.score_of(said.verdicts)
-            for key in keys:
-                if before.get((key, name[0])) != verdict:
-                    journal.append(score_entry(asked.run_id, key, name, now, verdict))
-                    written += 1
-    ingested = ingest(ledger, whole=journal.whole)
-    return Judged(judged_in, end, written, left, dict(without), ingested)
+    now, left, without = newer_than(old.recorded_at for old in scores), 0, Counter[Kind | None]()
+    entries = list[Scored]()
+    for first, keys in asked.keys.items():
+        said = votes.get(first, _Votes([], []))
+        if len(said.verdicts) + len(said.without) < asked.scorer.votes:
+            left += len(keys)
+            continue
+        if len(said.verdicts) < asked.scorer.votes:
+            without[said.without[0]] += len(keys)
+            verdict = Score(None, in_vain(said.without[0]))
+        else:
+            verdict = asked.scorer.score_of(said.verdicts)
+        entries += [
+            score_entry(asked.run_id, key, name, now, verdict) for key in keys if before.get((key, name[0])) != verdict
+        ]
+    return Judged(judged_in, end, len(entries), left, dict(without), record(ledger, entries))
 
 
 class _Votes(NamedTuple):

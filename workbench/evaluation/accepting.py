@@ -1,14 +1,12 @@
 """What a job's models show since a change, taken for their level by somebody, or not any more: the newest word counts."""
 
-import contextlib
 from collections.abc import Sequence
 
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.alarms import Alarm, JobWatches, alarms, open_alarms, standing_acceptances
 from workbench.ledger.entries import ChangeAccepted, newer_than
-from workbench.ledger.ingest import Ingested, ingest
+from workbench.ledger.ingest import Ingested, record
 from workbench.ledger.job_rows import JobRuns
-from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.store import Ledger
 
@@ -46,10 +44,8 @@ def accept(
         last = max(one.accepted_at for one in named if one.accepted_at is not None)
         named = [one for one in named if one.accepted_at == last]
     now = newer_than([*earlier, runs[job].last_at])
-    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
-        for name in dict.fromkeys(one.model for one in named):
-            journal.append(ChangeAccepted(job, now, accepted, reason, name))
-    done = ingest(ledger, whole=journal.whole)
+    models = dict.fromkeys(one.model for one in named)
+    done = record(ledger, [ChangeAccepted(job, now, accepted, reason, name) for name in models])
     concerned = {(one.model, one.scorer, one.seen) for one in named}
     with reading(ledger) as reader:
         return [one for one in _shown(reader, job) if (one.model, one.scorer, one.seen) in concerned], done

@@ -1,6 +1,5 @@
 """What a job's gates find of a run: met, not met, or that its answers cannot tell."""
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -16,7 +15,7 @@ from workbench.evaluation.run_figures import RunFindings, find_run, run_findings
 from workbench.evaluation.sides import differences, least_answered, sides_of
 from workbench.job.file import PREVIOUS, GatesTable, scorer_and_field
 from workbench.job.job import Job
-from workbench.ledger.entries import GateDecided, RunEnded, newer_than
+from workbench.ledger.entries import Entry, GateDecided, RunEnded, newer_than
 from workbench.ledger.gates import (
     AgreementFigure,
     AgreementFound,
@@ -31,8 +30,7 @@ from workbench.ledger.gates import (
     Undecided,
     encoded,
 )
-from workbench.ledger.ingest import Ingested, ingest
-from workbench.ledger.journal import JournalWriter
+from workbench.ledger.ingest import Ingested, record
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import RunItems
@@ -369,14 +367,14 @@ def record_gates(ledger: Ledger, run: Provenance, findings: Sequence[GateFinding
         JournalFullError: The disk takes no more.
     """
     now = newer_than([] if run.ended_at is None else [run.ended_at])
-    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
-        for one in findings:
-            evidence = encoded(one.evidence)
-            journal.append(GateDecided(run.run_id, now, one.gate, one.result, "", one.scorer, one.model, evidence))
-        status = RunStatus.COMPLETE if reason is None else RunStatus.GATE_FAILED
-        if status != run.status:
-            journal.append(RunEnded(run.run_id, now, status, EXIT_CODES[status], run.duration_s or 0.0, reason))
-    return ingest(ledger, whole=journal.whole)
+    entries: list[Entry] = [
+        GateDecided(run.run_id, now, one.gate, one.result, "", one.scorer, one.model, encoded(one.evidence))
+        for one in findings
+    ]
+    status = RunStatus.COMPLETE if reason is None else RunStatus.GATE_FAILED
+    if status != run.status:
+        entries.append(RunEnded(run.run_id, now, status, EXIT_CODES[status], run.duration_s or 0.0, reason))
+    return record(ledger, entries)
 
 
 def record_status(ledger: Ledger, run_id: str, status: RunStatus, exit_code: int, reason: str | None) -> Ingested:
@@ -388,6 +386,4 @@ def record_status(ledger: Ledger, run_id: str, status: RunStatus, exit_code: int
     with reading(ledger, frugal=True) as reader:
         run = reader.only(Provenance, run_id=run_id)
     now = newer_than([] if run.ended_at is None else [run.ended_at])
-    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
-        journal.append(RunEnded(run_id, now, status, exit_code, run.duration_s or 0.0, reason))
-    return ingest(ledger, whole=journal.whole)
+    return record(ledger, [RunEnded(run_id, now, status, exit_code, run.duration_s or 0.0, reason)])

@@ -1,13 +1,11 @@
 """Samples taken out of a run's scores, and put back: nothing is deleted, and the newest word counts."""
 
-import contextlib
 from collections.abc import Sequence
 
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.entries import SampleInvalidated, newer_than
-from workbench.ledger.ingest import Ingested, ingest
-from workbench.ledger.journal import JournalWriter
+from workbench.ledger.ingest import Ingested, record
 from workbench.ledger.queries import reading
 from workbench.ledger.score_rows import RunSampleKey
 from workbench.ledger.store import Ledger
@@ -48,11 +46,6 @@ def invalidate(
     if faults:
         raise InputError(*faults)
     now = newer_than(row.said_at for rows in keys.values() for row in rows if row.said_at is not None)
-    changed = []
-    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
-        for sample in dict.fromkeys(samples):
-            other = [row.sample_key for row in keys[sample] if row.invalid != invalid]
-            changed += [sample] if other else []
-            for key in other:
-                journal.append(SampleInvalidated(run_id, now, key, invalid, reason))
-    return run_id, changed, ingest(ledger, whole=journal.whole)
+    others = [row for sample in dict.fromkeys(samples) for row in keys[sample] if row.invalid != invalid]
+    entries = [SampleInvalidated(run_id, now, row.sample_key, invalid, reason) for row in others]
+    return run_id, list(dict.fromkeys(row.sample_id for row in others)), record(ledger, entries)

@@ -1,6 +1,5 @@
 """Targets of a job's dataset that were corrected: its earlier runs are scored by them, and nothing is asked again."""
 
-import contextlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -13,10 +12,9 @@ from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.rescore import DatasetColumns, rescore
 from workbench.job.job import Job, parse_job
 from workbench.job.prompt import prompts_of, sample_key
-from workbench.ledger.entries import SampleSeen, TargetCorrected, newer_than
-from workbench.ledger.ingest import Ingested, ingest
+from workbench.ledger.entries import Entry, SampleSeen, TargetCorrected, newer_than
+from workbench.ledger.ingest import Ingested, record
 from workbench.ledger.job_rows import JobRuns
-from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import JobOfRun, Provenance
 from workbench.ledger.score_rows import JobSample, SampleText
@@ -120,14 +118,13 @@ def correct_targets(ledger: Ledger, found: TargetChanges, reason: str) -> Ingest
     """
     now = newer_than(found.said_at.values())
     contents = {change.corrected_key: change.content for change in found.changes if change.content}
-    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
-        for key, content in contents.items():  # first: a correction without its sample would have no target
-            journal.append(SampleSeen(key, content))
-        for change in found.changes:
-            is_back = change.corrected_key == change.recorded_key
-            corrected_key = None if is_back else change.corrected_key
-            journal.append(TargetCorrected(change.run_id, now, change.recorded_key, reason, corrected_key))
-    return ingest(ledger, whole=journal.whole)
+    # samples first: a correction without its sample would have no target
+    entries: list[Entry] = [SampleSeen(key, content) for key, content in contents.items()]
+    for change in found.changes:
+        is_back = change.corrected_key == change.recorded_key
+        corrected_key = None if is_back else change.corrected_key
+        entries.append(TargetCorrected(change.run_id, now, change.recorded_key, reason, corrected_key))
+    return record(ledger, entries)
 
 
 def score_corrected(ledger: Ledger, run_id: str, job: Job, samples: Sequence[Sample]) -> tuple[int, Ingested]:

@@ -17,6 +17,7 @@ from workbench.ledger.correcting import correct_staged
 from workbench.ledger.database import opened_for_writing
 from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, Transactions, first_line, literal, pattern_of
 from workbench.ledger.entries import KIND_NAMES, KINDS, Answer, Entry, journal_columns, kind_name, plain_insert
+from workbench.ledger.journal import JournalWriter
 from workbench.ledger.kinds import Store, Writer, store_of
 from workbench.ledger.recovery import Counts, Unpacked, read_frames, set_aside
 from workbench.ledger.schema import insert_rows, sql
@@ -101,6 +102,18 @@ def ingest(
     took_s = time.monotonic() - began_at
     LOG.info("ingest: %d journals, %d records in %.2f s%s", done.journals, done.records, took_s, left)
     return done
+
+
+def record(ledger: Ledger, entries: Iterable[Entry]) -> Ingested:
+    """Write entries to a journal of their own, and ingest it.
+
+    Raises:
+        JournalFullError: The disk takes no more.
+    """
+    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
+        for entry in entries:
+            journal.append(entry)
+    return ingest(ledger, whole=journal.whole)
 
 
 def _ingested(ledger: Ledger, patience_s: float, whole: Mapping[str, Unpacked], engine: Engine | None) -> Ingested:
