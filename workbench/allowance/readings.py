@@ -33,21 +33,8 @@ class Amount(msgspec.Struct, frozen=True):
     """From 0 to 1 of the total; otherwise units."""
 
 
-class Reading(msgspec.Struct, frozen=True):
+class Reading(ReadingRow, frozen=True):
     """One of a ledger."""
-
-    reading_id: str
-    recorded_at: datetime
-    read_at: datetime
-    of_what: str
-    """`used` or `left`."""
-    share_low: float | None
-    share_high: float | None
-    units_low: float | None
-    units_high: float | None
-    total_units: float | None
-    said: str
-    withdrawn: bool
 
     def used(self, total: tuple[float, float] | None) -> tuple[float, float] | None:
         """Return how many units were used then, at least and at most; None where it takes a total that is not known.
@@ -191,7 +178,7 @@ def withdraw(ledger: Ledger, reading: Reading) -> Ingested:
 
 def readings_of(reader: Reader) -> list[Reading]:
     """Return the readings of a ledger that were not withdrawn, in the order of when they were read."""
-    return [Reading(**msgspec.structs.asdict(row)) for row in reader.all(ReadingRow)]
+    return reader.all(Reading)
 
 
 def refusals_of(reader: Reader) -> list[Reading]:

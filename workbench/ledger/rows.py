@@ -293,6 +293,7 @@ class ReadingRow(QueryRow, frozen=True):
     recorded_at: datetime
     read_at: datetime
     of_what: str
+    """`used` or `left`."""
     share_low: float | None
     share_high: float | None
     units_low: float | None
