@@ -71,7 +71,6 @@ class SideFigures(QueryRow, frozen=True):
     """Their mean, over the answers whose usage is known."""
     tokens_deviation: float | None
     tokens_known: int
-    answers_without_usage: int
     p50_ms: float | None
     p90_ms: float | None
     p50_low_ms: float | None
@@ -355,7 +354,6 @@ class EarlierRun(QueryRow, frozen=True):
     query = "earlier_runs"
 
     run_id: str
-    occasion: str | None
 
 
 class OccasionScore(QueryRow, frozen=True):
@@ -389,7 +387,6 @@ class WatchedJob(QueryRow, frozen=True):
     query = "watched_jobs"
 
     job: str
-    run_id: str
     job_toml: str
     scorer: str | None
     """The first of its job; None: it has none, or is of a version that did not record them."""
@@ -400,7 +397,6 @@ class Acceptance(QueryRow, frozen=True):
 
     query = "acceptances"
 
-    job: str
     recorded_at: datetime
     accepted: bool
     reason: str

@@ -10,7 +10,6 @@ class EarlierUsage(QueryRow, frozen=True):
 
     query = "earlier_usage"
 
-    request_key: str
     answers: int
     tokens: float
     squares: float
@@ -58,7 +57,6 @@ class DrawsBySegment(QueryRow, frozen=True):
     model: str
     job: str | None
     calls: int
-    answered: int
     prompt_tokens: int
     completion_tokens: int
     reasoning_tokens: int

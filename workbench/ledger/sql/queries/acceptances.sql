@@ -1,6 +1,6 @@
 -- What was accepted of a job, and taken back, in the order in which it was said.
 -- Parameters: job
-SELECT job, recorded_at, accepted, reason, model
+SELECT recorded_at, accepted, reason, model
 FROM acceptances
 WHERE job = $job
 ORDER BY recorded_at;

@@ -11,7 +11,7 @@ WITH edge AS (
     ) AS given
 ),
 call AS (
-    SELECT run_id, call_no, model, body_key, sent_at, ended_at, scorable, prompt_tokens, completion_tokens, reasoning_tokens,
+    SELECT run_id, call_no, model, body_key, sent_at, ended_at, prompt_tokens, completion_tokens, reasoning_tokens,
         total_tokens, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown,
         CASE WHEN drew = 'yes' THEN 1 ELSE $tries END AS tries
     FROM call_draws WHERE sent_at >= $since
@@ -34,14 +34,14 @@ bound AS (
 ),
 total AS (  -- most calls end in the segment in which they were sent, and report what they drew: to join those too takes ten times as long
     SELECT sent_segment, CASE WHEN ended_at IS NOT NULL THEN sent_segment END AS ended_segment, model, run_id, count(*) AS calls,
-        count(*) FILTER (scorable) AS answered, sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,
+        sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,
         sum(reasoning_tokens) AS reasoning_tokens, sum(total_tokens) AS total_tokens,
         0 AS unknown_calls, 0 AS uncapped_calls, 0 AS prompt_bound, 0 AS completion_bound
     FROM sent WHERE NOT ends_later AND NOT is_unknown GROUP BY ALL
     UNION ALL
     SELECT call.sent_segment,
         CASE WHEN call.ended_at IS NOT NULL THEN coalesce(ended_later.segment, call.sent_segment) END AS ended_segment,
-        call.model, call.run_id, count(*) AS calls, count(*) FILTER (call.scorable) AS answered,
+        call.model, call.run_id, count(*) AS calls,
         sum(call.prompt_tokens) FILTER (NOT call.is_unknown), sum(call.completion_tokens) FILTER (NOT call.is_unknown),
         sum(call.reasoning_tokens) FILTER (NOT call.is_unknown), sum(call.total_tokens) FILTER (NOT call.is_unknown),
         count(*) FILTER (call.is_unknown),
@@ -54,7 +54,6 @@ total AS (  -- most calls end in the segment in which they were sent, and report
 )
 SELECT total.sent_segment, total.ended_segment, total.model, run.job,
     coalesce(sum(calls), 0)::BIGINT AS calls,
-    coalesce(sum(answered), 0)::BIGINT AS answered,
     coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens,
     coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens,
     coalesce(sum(reasoning_tokens), 0)::BIGINT AS reasoning_tokens,

@@ -1,7 +1,7 @@
 -- Runs of a run's job that ended complete before it began, newest first; a run whose gate was not met is not among them, nor one that
 -- filled a sheet: it asked other samples; nor one of another part of the job, such as its pilot: it asked too few.
 -- Parameters: run_id
-SELECT earlier.run_id, earlier.occasion
+SELECT earlier.run_id
 FROM run_overview AS earlier
 JOIN (SELECT job, started_at, narrowed FROM run_overview WHERE run_id = $run_id) AS this
     ON this.job = earlier.job AND earlier.started_at < this.started_at

@@ -24,7 +24,6 @@ side AS (
         avg(completion_tokens) FILTER (has_own) AS completion_tokens,
         stddev_samp(completion_tokens) FILTER (has_own) AS tokens_deviation,
         count(completion_tokens) FILTER (has_own) AS tokens_known,
-        count(*) FILTER (has_own AND completion_tokens IS NULL) AS answers_without_usage,
         quantile_cont(latency_ms, 0.5) FILTER (has_own) AS p50_ms,
         quantile_cont(latency_ms, 0.9) FILTER (has_own) AS p90_ms,
         list_sort(list(latency_ms) FILTER (has_own AND latency_ms IS NOT NULL)) AS latencies,
@@ -44,7 +43,7 @@ ranked AS (
     FROM side
 )
 SELECT run_id, model, requested_model, variant,
-    asked, answered, cut_off, refused, completion_tokens, tokens_deviation, tokens_known, answers_without_usage,
+    asked, answered, cut_off, refused, completion_tokens, tokens_deviation, tokens_known,
     p50_ms, p90_ms,
     CASE WHEN n > 5 THEN latencies[greatest(below, 1)] END AS p50_low_ms,
     CASE WHEN n > 5 THEN latencies[least(above + 1, n)] END AS p50_high_ms,

@@ -6,6 +6,6 @@ WITH newest AS (
     WHERE occasion IS NOT NULL AND status IS NOT NULL
     GROUP BY job
 )
-SELECT newest.job, newest.run_id, start.job_toml, start.scorers[1] AS scorer
+SELECT newest.job, start.job_toml, start.scorers[1] AS scorer
 FROM newest JOIN runs AS start ON start.run_id = newest.run_id AND start.event = 'started'
 ORDER BY newest.job;
