@@ -97,7 +97,7 @@ def test_a_sample_with_too_few_scored_epochs_has_no_score_in_any_series(bench: W
         write(bench.ledger, started(f"r{number}", 3, **fields), {"whole": values, "cut": (0.0,)})
     with reading(bench.ledger) as reader:
         rows = reader.all(OccasionScore, job="j", scorers=["exact"], until_at=None, most=None)
-        (change,) = rows_of(reader, "job_changes", job="j")
+        (change,) = rows_of(reader, "job_changes")
         course = rows_of(reader, "job_course", job="j", most=9)
     known = [
         (row.occasion, row.sample_key, row.value) for row in rows if row.scorer is not None and row.value is not None

@@ -40,15 +40,11 @@ class JobChange(msgspec.Struct, frozen=True):
         return self.found.finished
 
 
-def job_changes(reader: Reader, job: str | None = None) -> dict[str, list[JobChange]]:
-    """By job what its two newest runs show of each model, where they asked anything again.
-
-    Args:
-        job: Only this one; None takes all.
-    """
+def job_changes(reader: Reader) -> dict[str, list[JobChange]]:
+    """By job what its two newest runs show of each model, where they asked anything again."""
     found: dict[str, list[JobChange]] = {}
     rows: dict[str, list[tuple[BesideBefore, Bounded]]] = {}
-    for row in reader.all(BesideBefore, job=job):
+    for row in reader.all(BesideBefore):
         rows.setdefault(row.job, []).append((row, _bounded(row)))
     for name, pairs in rows.items():
         adjusted = holm([1.0 if pair.p_value is None else pair.p_value for _, pair in pairs])

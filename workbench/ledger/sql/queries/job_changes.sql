@@ -3,12 +3,12 @@
 -- highest that they can be (NULL: no scale says so). Of each, how many samples there are, are better and are worse, the
 -- differences' mean and standard deviation, whether all scores are 0 or 1, and the scores by cluster (see `cluster_of`), where
 -- every sample has it. Samples of which both runs use the same answers are left out: they cannot differ.
--- Parameters: job (NULL takes all)
+-- Parameters: none
 WITH ended AS (
     SELECT job, run_id, started_at, scorers[1] AS scorer,
         row_number() OVER (PARTITION BY job ORDER BY started_at DESC, run_id DESC) AS place
     FROM run_overview
-    WHERE status IN ('complete', 'gate_failed') AND ($job IS NULL OR job = $job)
+    WHERE status IN ('complete', 'gate_failed')
 ),
 pair AS (
     SELECT newest.job, newest.run_id, before.run_id AS before_run_id, newest.scorer, newest.started_at
