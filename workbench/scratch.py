@@ -42,6 +42,19 @@ def _missing(folder: Path) -> list[Path]:
     return [one for one in reversed((folder, *folder.parents)) if not one.exists()]
 
 
+def sync(path: Path) -> None:
+    """Put a file's content, or the names in a folder, on the disk for good.
+
+    Raises:
+        OSError: It cannot be done.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 class ScratchFolder:
     """A new folder (mode 0700) under the system's temporary folder, locked for as long as its process lives.
 

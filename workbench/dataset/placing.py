@@ -11,6 +11,7 @@ from typing import IO
 from workbench.dataset.filled import Sheet, read_sheet
 from workbench.dataset.workbook_parts import what_a_change_breaks
 from workbench.errors import Fault, InputError, no_folder
+from workbench.scratch import sync
 
 _READABLE = 0o666
 
@@ -96,9 +97,5 @@ def put(target: Path, write: Callable[[IO[bytes]], None], mode: int, is_current:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part.name)
             raise
-    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync(target.parent)
     return True

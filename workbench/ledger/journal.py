@@ -27,6 +27,7 @@ from workbench.errors import IncompleteError
 from workbench.ledger.entries import Entry
 from workbench.ledger.packing import Frame, compressor, frame_of
 from workbench.ledger.recovery import SUFFIX, Unpacked, count_kinds, named
+from workbench.scratch import sync
 
 LEAST_RESERVE_BYTES = 4 * 2**20
 """Kept free on the disk, so that answers in flight find room when everything else is full."""
@@ -255,9 +256,7 @@ class JournalWriter:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             os.rename(unlocked, path)
-            folder = os.open(self.folder, os.O_RDONLY)
-            os.fsync(folder)  # the file's name must be as durable as its content
-            os.close(folder)
+            sync(self.folder)  # the file's name must be as durable as its content
         except OSError as error:  # it holds nothing yet
             os.close(fd)
             raise self._full(error) from error

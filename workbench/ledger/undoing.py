@@ -22,6 +22,7 @@ import msgspec
 
 from workbench.errors import IncompleteError
 from workbench.ledger.store import LedgerBusyError
+from workbench.scratch import sync
 from workbench.zstd import ZstdCompressor, ZstdDecompressor, ZstdError
 
 _HEADER_BYTES = 3 * 4096  # of the file, and of its two states, of which the newer counts
@@ -116,7 +117,7 @@ class Undoing:
         finally:
             os.close(fd)
         part.replace(undo)
-        _sync_folder(undo.parent)
+        sync(undo.parent)
 
     def __enter__(self) -> Self:
         undo_torn_write(self._path)
@@ -144,12 +145,3 @@ def _read(content: bytes) -> _Kept | None:
         return msgspec.msgpack.decode(ZstdDecompressor().decompress(kept), type=_Kept)
     except (ValueError, ZstdError):  # another version's
         return None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make names in a folder as durable as what they name."""
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -13,6 +13,7 @@ from workbench.ledger.engine import first_line
 from workbench.ledger.ingest import ingest
 from workbench.ledger.kinds import Merged, store_of
 from workbench.ledger.store import Ledger, LedgerBusyError, log_of
+from workbench.scratch import sync
 
 
 def compact_ledger(ledger: Ledger) -> Merged:
@@ -60,8 +61,4 @@ def _take_over(path: Path, copy: Path) -> None:
     before = path.stat()
     with contextlib.suppress(PermissionError):  # then it belongs to the user who compacts
         os.chown(copy, before.st_uid, before.st_gid)
-    fd = os.open(copy, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    sync(copy)

@@ -26,6 +26,7 @@ from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
 from workbench.ledger.address import INSTALL, SCHEME
 from workbench.ledger.engine import Engine, Transactions, first_line, literal, require_open_files
 from workbench.ledger.kinds import Merged
+from workbench.scratch import sync
 from workbench.team.address import TeamAddress
 
 T = TypeVar("T")
@@ -295,7 +296,7 @@ class TeamTransactions(Transactions):
         folders = {folder for path in fresh for folder in path.parents if folder.is_relative_to(self._folder)}
         for path in sorted(fresh | folders):
             with contextlib.suppress(FileNotFoundError, PermissionError):  # another's, who writes it or gave it up
-                _sync(path)
+                sync(path)
         self._on_disk |= fresh
         self.db.execute("COMMIT")
 
@@ -333,14 +334,6 @@ def newest_bytes(db: duckdb.DuckDBPyConnection) -> int:
     found = db.execute(query).fetchone()
     assert found is not None
     return int(found[0])
-
-
-def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def merged(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> Merged:
