@@ -30,11 +30,16 @@ class Sample(msgspec.Struct, frozen=True):
     @property
     def is_chat(self) -> bool:
         """Whether the input is a list of chat messages, which is sent as it is."""
-        return (
-            isinstance(self.input, list | tuple)
-            and bool(self.input)
-            and all(isinstance(message, dict) and isinstance(message.get("role"), str) for message in self.input)
-        )
+        return are_messages(self.input)
+
+
+def are_messages(value: Any) -> bool:
+    """Return whether a value is a list of messages, each with a role."""
+    return (
+        isinstance(value, list | tuple)
+        and bool(value)
+        and all(isinstance(entry, dict) and isinstance(entry.get("role"), str) for entry in value)
+    )
 
 
 class SampleContent(msgspec.Struct, frozen=True):

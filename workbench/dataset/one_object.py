@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import workbench.display.commands as commands
 from workbench.dataset.files import BOM, MOST_LINE_BYTES, opened
 from workbench.dataset.json_rows import PlacedRow
-from workbench.dataset.layouts.chat import are_messages
 from workbench.dataset.layouts.known import layout_of
 from workbench.dataset.layouts.layout import PLAIN
 from workbench.errors import Fault, InputError
+from workbench.records import are_messages
 
 _OWN_COLUMNS = {"input", "messages", "target"}
 _LEAST_ROWS = 2

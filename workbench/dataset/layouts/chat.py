@@ -5,15 +5,6 @@ from typing import Any
 from workbench.dataset.layouts.layout import Layout, Row, always, refused, without
 
 
-def are_messages(value: Any) -> bool:
-    """Return whether a value is a list of messages, each with a role."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(entry, dict) and isinstance(entry.get("role"), str) for entry in value)
-    )
-
-
 def answer_in(place: str, message: dict[str, Any]) -> Any:
     """Return what an assistant's message says, as a target: its text, its call, or its calls.
 
