@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 import workbench.settings.clock as clock
-from workbench.records import Attempt, CallRecord, Completion, Model, Score
+from workbench.records import Attempt, CallRecord, Completion, Score
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
@@ -385,18 +385,6 @@ def answer_entry(run_id: str, call_no: int, generation: str, record: CallRecord)
         sample_key=request.sample_key,
         epoch=request.epoch,
         **known,
-    )
-
-
-def model_entry(run_id: str, at: datetime, model: Model) -> ModelSeen:
-    """Return a model list entry as its journal line."""
-    return ModelSeen(
-        run_id=run_id,
-        recorded_at=at,
-        model=model.id,
-        preset=model.preset,
-        raw=model.raw,
-        owned_by=model.owned_by,
     )
 
 

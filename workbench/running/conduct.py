@@ -13,7 +13,7 @@ from workbench.client.chat import ChatClient
 from workbench.endings import EXIT_CODES, RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, IncompleteError, WorkbenchError
 from workbench.ledger.engine import Engine
-from workbench.ledger.entries import Reuse, RunEnded, RunStarted, SampleSeen, SampleUnsent, model_entry
+from workbench.ledger.entries import ModelSeen, Reuse, RunEnded, RunStarted, SampleSeen, SampleUnsent
 from workbench.ledger.ingest import ingest, make_file
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.store import Ledger
@@ -138,7 +138,8 @@ class RunExecution:
         started = self._started
         self._journal.append(started)
         for model in self._visible:
-            self._journal.append(model_entry(started.run_id, started.recorded_at, model))
+            seen = ModelSeen(started.run_id, started.recorded_at, model.id, model.preset, model.raw, model.owned_by)
+            self._journal.append(seen)
         for count, (number, answer) in enumerate(self._plan.reuses(), 1):
             item = self._plan.item(number)
             if self._plan.is_new_sample(number):
