@@ -241,7 +241,7 @@ def test_an_exhausted_allowance_is_refused() -> None:
         with Caller(server) as caller:
             reply = caller.ask("plain")
         assert (reply.status_code, reply.json()["detail"]) == (402, "No more.")
-        assert not server.platform.statistics.tokens_reported()
+        assert not server.platform.statistics.tokens.total()
 
 
 def test_an_exhausted_allowance_falls_back() -> None:

@@ -38,12 +38,6 @@ class Point(msgspec.Struct, frozen=True):
     high: float
     seen: tuple[float, float | None]
 
-    @property
-    def unseen(self) -> _Range:
-        """What others had drawn; from 0 where nothing bounds our own part."""
-        low = 0.0 if self.seen[1] is None else max(self.low - self.seen[1], 0.0)
-        return low, max(self.high - self.seen[0], low)
-
 
 class UnseenStretch(msgspec.Struct, frozen=True):
     """What others drew between two readings, or between a window's begin and the first of it."""

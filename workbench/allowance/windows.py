@@ -19,10 +19,6 @@ class Window(msgspec.Struct, frozen=True):
     rolls: bool = False
     """It is always the last hours; nothing is reset at its end."""
 
-    def holds(self, at: datetime) -> bool:
-        """Return whether a moment is in it."""
-        return self.start_at <= at < self.end_at or (self.rolls and at == self.end_at)
-
 
 class WindowRule(msgspec.Struct, frozen=True):
     """How an account's windows follow each other."""

@@ -12,7 +12,6 @@ from workbench.ledger.job_rows import RunLine
 class Latest(msgspec.Struct, frozen=True):
     """What has changed since a moment."""
 
-    since_at: datetime
     opened: list[Alarm]
     over: list[Alarm]
     """Recovered, or accepted."""
@@ -39,7 +38,6 @@ def latest(
     began = [run for run in runs if run.started_at >= since_at]
     counted = [run for run in not_completed_later(began) if not run.is_probe]
     return Latest(
-        since_at,
         [alarm for alarm in alarms if _is_since(alarm.seen, since_at)],
         [alarm for alarm in alarms if _is_since(alarm.ended, since_at) or _accepted_since(alarm, since_at)],
         [run for run in counted if run.occasion is not None],

@@ -100,10 +100,6 @@ class Statistics:
         """Count what it said that it drew."""
         self.tokens[route] += tokens
 
-    def tokens_reported(self) -> int:
-        """By all routes together."""
-        return self.tokens.total()
-
     def as_object(self) -> dict[str, Any]:
         """Return all of it, for JSON."""
         failures: dict[str, dict[str, int]] = {}
