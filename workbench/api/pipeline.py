@@ -49,6 +49,7 @@ from workbench.job.file import PREVIOUS, GatesTable
 from workbench.job.job import Job, Part
 from workbench.job.narrowing import part_of
 from workbench.ledger.engine import lacks_room
+from workbench.ledger.entries import RunStarted
 from workbench.ledger.journal import JournalFullError
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import InvalidSample, NewestLatencies, Provenance
@@ -241,13 +242,7 @@ async def run_job(
                 warn(f"{finding.where}: {finding.text}")
             is_simulated = _is_simulated(session, plan)
             started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=is_simulated)
-            resumed = None if options.resume is None else _provenance(ledger, options.resume).run_id
-            started = msgspec.structs.replace(
-                started, fresh=options.fresh, resumed_run=resumed, occasion=options.occasion
-            )
-            if options.again is not None:
-                part = msgspec.structs.replace(job.part, again=options.again, max_tokens=options.max_tokens)
-                started = msgspec.structs.replace(started, part=msgspec.json.encode(part).decode())
+            started = _with_options(started, ledger, job, options)
             conductor = RunExecution(plan, session.client, ledger, started, session.models)
             if len(plan) > 1:  # a single question is a person's
                 session.client.send_as_batch()
@@ -539,6 +534,16 @@ def _check_baseline(ledger: Ledger, job: Job) -> None:
             raise InputError(
                 *(Fault(job.where("gates", "baseline"), one.problem, one.hint) for one in error.faults)
             ) from error
+
+
+def _with_options(started: RunStarted, ledger: Ledger, job: Job, options: RunOptions) -> RunStarted:
+    """Return how a run begins with what its command asks beside the job."""
+    resumed = None if options.resume is None else _provenance(ledger, options.resume).run_id
+    found = msgspec.structs.replace(started, fresh=options.fresh, resumed_run=resumed, occasion=options.occasion)
+    if options.again is None:
+        return found
+    part = msgspec.structs.replace(job.part, again=options.again, max_tokens=options.max_tokens)
+    return msgspec.structs.replace(found, part=msgspec.json.encode(part).decode())
 
 
 def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) -> str:
