@@ -138,8 +138,7 @@ def _difference(found: GateFinding, of: DifferenceFound) -> str:
     if of.difference is None:
         return f"{found.model} shares no sample with run {of.baseline} of which both scores are known"
     value = f"{signed(of.difference, are_shares=of.are_shares)}{unit(are_shares=of.are_shares)}"
-    bounds = bounds_text(of.low, of.high, are_shares=of.are_shares)
-    says = f"{found.model} differs by {value} {bounds} by “{found.scorer}” from run {of.baseline}"
+    says = f"{found.model} differs by {value}{_interval(of)} by “{found.scorer}” from run {of.baseline}"
     says += f"; {size(of.most, are_shares=of.are_shares)} less is allowed"
     return says + (f"; {of.unknown} of {of.asked} samples are unknown" if of.unknown else "")
 
@@ -149,10 +148,15 @@ def _over_constant(found: GateFinding, of: OverConstant) -> str:
     if of.difference is None:
         return f"nothing is known of {found.model} beside {constant} by “{found.scorer}”"
     above = f"{signed(of.difference, are_shares=of.are_shares)}{unit(are_shares=of.are_shares)}"
-    bounds = bounds_text(of.low, of.high, are_shares=of.are_shares)
-    says = f"{found.model} differs from {constant} by {above} {bounds} by “{found.scorer}”"
+    says = f"{found.model} differs from {constant} by {above}{_interval(of)} by “{found.scorer}”"
     says += f"; at least {size(of.wanted, are_shares=of.are_shares)} above is wanted"
     return says + (f"; {of.unknown} of {of.asked} samples are unknown" if of.unknown else "")
+
+
+def _interval(of: DifferenceFound | OverConstant) -> str:
+    if of.low is None or of.high is None:
+        return ", without an interval,"
+    return f" {bounds_text(of.low, of.high, are_shares=of.are_shares)}"
 
 
 _CORRELATIONS = {"pearson": "Pearson correlation", "spearman": "Spearman correlation"}

@@ -63,6 +63,10 @@ FOUND = [
         "m shares no sample with run r1 of which both scores are known",
     ),
     (
+        GateFinding("max_drop", "cannot tell", DifferenceFound("r1", 0.02, True, 60, 0, 0.0), "numeric", "m"),
+        "m differs by 0.0 points, without an interval, by “numeric” from run r1; 2.0 points less is allowed",
+    ),
+    (
         GateFinding("min_over_constant", "not met", OverConstant("4.5", 0.05, True, 60, 2, -0.1, -0.15, -0.05), "numeric", "m"),
         "m differs from the constant “4.5” by −10.0 points [−15.0, −5.0] by “numeric”; at least 5.0 points above is wanted; "
         "2 of 60 samples are unknown",
