@@ -71,7 +71,7 @@ def gate_findings(
 def is_met(findings: Sequence[GateFinding], gates: GatesTable) -> bool:
     """Return whether a run passes, given what its job says of gates that cannot tell.
 
-    A first run passes: if it failed it would be no baseline, and no run after it had one either.
+    A first run passes: a run that failed is not a baseline, so that none after it would have one either.
     """
     worst = ("not met",) if gates.on_uncertain == "pass" else ("not met", "cannot tell")
     return all(one.result not in worst or one.is_first for one in findings)

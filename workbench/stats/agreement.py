@@ -1,7 +1,7 @@
 """How far given numbers agree with those that are right: on average, one by one, in their order, and beyond chance."""
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,22 +11,18 @@ from workbench.stats.jackknife import (
     CORRELATION,
     DISTANCE,
     LEAST_GROUPS,
-    Ends,
     Estimate,
     Jackknife,
     Missing,
     each_alone,
-    estimate,
-    left_out,
-    unseen_share,
+    largest_share,
 )
-from workbench.stats.kappa import Squared, at_extreme, ends_of, kappa, perfect_low
+from workbench.stats.kappa import Squared, at_extreme, ends_of, kappa, kappa_at_worst
 
 if TYPE_CHECKING:
     from workbench.stats.jackknife import Mask, Numbers
 
 
-_CLOSE = 1e-12
 UNBOUNDED = (-math.inf, math.inf)
 """A scale without ends."""
 
@@ -86,16 +82,16 @@ def agreement(
     each = each_alone(clusters, len(x))
     over = Jackknife((x, y), unknown, each)
     is_number = np.asarray([not isinstance(one, Missing) for one in given])
-    numbers = x[is_number], y[is_number]
-    left = left_out([one for one, there in zip(each, is_number, strict=True) if there])
+    of_numbers = [one for one, there in zip(each, is_number, strict=True) if there]
+    numbers = Jackknife((x[is_number], y[is_number]), np.zeros(len(of_numbers), dtype=bool), of_numbers)
 
     bias, error = _bias_and_error(over, y, scale, 0 if unknown.any() else len(set(each)))
     return Agreement(
         int((~unknown).sum()),
         bias,
         error,
-        _if_perfect(estimate(pearson, numbers, left, CORRELATION), numbers[1], len(left), scale),
-        _if_perfect(estimate(spearman, numbers, left, CORRELATION), ranks(numbers[1]), len(left)),
+        numbers.estimate(pearson, ends=CORRELATION, at_worst=lambda y, wrong: _correlation_at_worst(y, wrong, scale)),
+        numbers.estimate(spearman, ends=CORRELATION, at_worst=lambda y, wrong: _correlation_at_worst(ranks(y), wrong)),
         None
         if float(y.var()) == 0
         else over.estimate(
@@ -105,9 +101,9 @@ def agreement(
                 at_extreme(x, y, unknown, distance, highest=True),
             ),
             ends=CORRELATION,
-            if_perfect=lambda y, wrong: perfect_low(y, wrong, distance),
+            at_worst=lambda y, wrong: kappa_at_worst(y, wrong, distance),
         ),
-        int(is_number.sum()),
+        len(of_numbers),
     )
 
 
@@ -126,15 +122,14 @@ def _of_numbers_alone(
     if missing.all():
         raise ValueError("no answer has a number")
     each = each_alone(clusters, len(x))
-    over, numbers = Jackknife((x, y), missing, each), (x[~missing], y[~missing])
-    left = [] if missing.any() else left_out(each)
+    over = Jackknife((x, y), missing, each)
     bias, error = (
         over.estimate(lambda x, y: float(np.mean(x - y))),
         over.estimate(lambda x, y: float(np.mean(np.abs(x - y))), ends=DISTANCE),
     )
     assert bias is not None
     assert error is not None
-    pearson_s, spearman_s = (estimate(of, numbers, left, CORRELATION) for of in (pearson, spearman))
+    pearson_s, spearman_s = (over.estimate(of, ends=CORRELATION) for of in (pearson, spearman))
     known = int((~missing).sum())
     return Agreement(known, bias, error, pearson_s, spearman_s, None, known)
 
@@ -150,19 +145,20 @@ def _bias_and_error(
     """
     import numpy as np
 
-    def mean(
-        distance: "Callable[[Numbers, Numbers], Numbers]", low: "Numbers", high: "Numbers", ends: Ends | None = None
-    ) -> Estimate:
-        found = over.estimate(lambda x, y: float(np.mean(distance(x, y))), lambda: (low, high), ends=ends)
-        assert found is not None
-        return found
-
     least, most = (np.full_like(y, end) for end in ends_of(y, scale))
     far = farthest(y, scale)
-    bias, error = mean(lambda x, y: x - y, least, most), mean(lambda x, y: np.abs(x - y), y, far, DISTANCE)
+    bias = over.estimate(lambda x, y: float(np.mean(x - y)), lambda: (least, most))
+    error = over.estimate(
+        lambda x, y: float(np.mean(np.abs(x - y))),
+        lambda: (y, far),
+        ends=DISTANCE,
+        at_worst=lambda y, wrong: wrong * float(np.abs(farthest(y, scale) - y).mean()),
+    )
+    assert bias is not None
+    assert error is not None
     if clusters < LEAST_GROUPS:
         return bias, error
-    unseen = unseen_share(clusters)
+    unseen = largest_share(clusters)
     return (
         _at_most(bias, unseen, float((least - y).mean()), float((most - y).mean())),
         _at_most(error, unseen, 0.0, float(np.abs(far - y).mean())),
@@ -183,23 +179,19 @@ def _at_most(found: Estimate, unseen: float, least: float, most: float) -> Estim
     return Estimate(found.value, low, high)
 
 
-def _if_perfect(
-    found: Estimate | None, right: "Numbers", groups: int, scale: tuple[float, float] | None = None
-) -> Estimate | None:
-    """Return a correlation of 1, which shows no spread, with what it is where a share of answers is as far off as can be.
+def _correlation_at_worst(right: "Numbers", wrong: float, scale: tuple[float, float] | None = None) -> float:
+    """Return a correlation of answers that are right but for a share that is as far off as can be.
 
     Args:
-        right: What is right, or its ranks.
-        groups: Clusters that were left out, each by itself or with others; 0 where these are too few.
+        right: What is right, not all the same, or its ranks.
+        wrong: The share.
     """
     import numpy as np
 
-    if found is None or found.low is not None or found.value < 1 - _CLOSE or not groups:
-        return found
-    far, unseen = farthest(right, scale), unseen_share(groups)
-    mean = (1 - unseen) * right + unseen * far
-    spread = float(np.mean((1 - unseen) * right**2 + unseen * far**2) - mean.mean() ** 2) * float(right.var())
-    return Estimate(found.value, float(np.mean(mean * (right - right.mean()))) / math.sqrt(spread), found.value)
+    far = farthest(right, scale)
+    mean = (1 - wrong) * right + wrong * far
+    spread = float(np.mean((1 - wrong) * right**2 + wrong * far**2) - mean.mean() ** 2) * float(right.var())
+    return float(np.mean(mean * (right - right.mean()))) / math.sqrt(spread) if spread > 0 else -1.0
 
 
 def as_arrays(

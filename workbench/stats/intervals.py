@@ -197,7 +197,7 @@ def _mean(counts: Mapping[float, int]) -> float:
 _METHOD = "Gaffke's bound over samples; for right or wrong Clopper and Pearson's"
 
 
-def student_reach(observations: int, confidence: float = CONFIDENCE) -> float:
+def student_reach(observations: float, confidence: float = CONFIDENCE) -> float:
     """Return how many standard errors an interval reaches to each side of a mean; of one observation as far as of two."""
     from scipy.special import stdtrit  # takes 50 ms to import
 

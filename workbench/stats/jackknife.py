@@ -57,12 +57,14 @@ def each_alone(clusters: Sequence[Hashable] | None, answers: int) -> list[Hashab
     return list(range(answers)) if clusters is None else list(clusters)
 
 
-def unseen_share(clusters: int) -> float:
-    """Return the largest share of clusters that may hold something else though none of so many does.
+def largest_share(clusters: int, wrong: int = 0) -> float:
+    """Return the largest share of all clusters that may hold something wrong where so many of these do.
 
     Source: Clopper, C. J., Pearson, E. S. (1934), Biometrika 26, 404-413.
     """
-    return float(1 - _SIDE ** (1 / clusters))
+    from scipy.special import betaincinv
+
+    return 1.0 if wrong >= clusters else float(betaincinv(wrong + 1, clusters - wrong, 1 - _SIDE))
 
 
 def left_out(clusters: Sequence[Hashable]) -> "list[Mask]":
@@ -73,29 +75,6 @@ def left_out(clusters: Sequence[Hashable]) -> "list[Mask]":
     groups = min(len(names), _MOST_GROUPS)
     group = np.asarray([names[name] % groups for name in clusters]) if groups else np.asarray([], dtype=int)
     return [group != one for one in range(groups)] if groups >= LEAST_GROUPS else []
-
-
-def estimate(
-    figure: "Callable[[Numbers, Numbers], float | None]",
-    pair: "tuple[Numbers, Numbers]",
-    left: "Sequence[Mask]",
-    ends: Ends | None = None,
-) -> Estimate | None:
-    """Return a figure of what was given and what is right with its interval by the jackknife; None where it is not defined.
-
-    Source: Efron, B., Stein, C. (1981), The jackknife estimate of variance, Annals of Statistics 9, 586-596. With Student's t.
-
-    Args:
-        figure: Of both; None where it is not defined.
-        pair: What was given, and what is right.
-        left: Which answers are left each time, as `left_out` gives it.
-        ends: Between which it is, where that shapes its interval.
-    """
-    x, y = pair
-    value = figure(x, y)
-    if value is None:
-        return None
-    return estimate_of(value, [figure(x[kept], y[kept]) for kept in left], ends)
 
 
 class Jackknife:
@@ -111,9 +90,9 @@ class Jackknife:
         """
         self._x, self._y = pair
         self._unknown, self._is_whole = unknown, not unknown.any()
-        known = [one for one, missing in zip(clusters, unknown, strict=True) if not missing]
-        self._left, self._left_of_all = left_out(known), left_out(clusters)
-        self._clusters = len(set(clusters))
+        self._clusters = clusters
+        self._known_clusters = [one for one, missing in zip(clusters, unknown, strict=True) if not missing]
+        self._left, self._left_of_all = left_out(self._known_clusters), left_out(clusters)
 
     def estimate(
         self,
@@ -121,31 +100,45 @@ class Jackknife:
         filled: "Callable[[], tuple[Numbers, Numbers]] | None" = None,
         *,
         ends: Ends | None = None,
-        if_perfect: "Callable[[Numbers, float], float] | None" = None,
+        at_worst: "Callable[[Numbers, float], float] | None" = None,
     ) -> Estimate | None:
         """Return a figure with its interval: from the lower bound at its least to the upper bound at its most.
+
+        Where it is known what it is at the worst, Student's t has as many degrees of freedom as the spread is known by, which
+        are few where a few answers make most of it; but the interval goes no further than that for it.
 
         Args:
             figure: Of what was given and what is right.
             filled: Return the answers that make it least and most; of them the unknown ones count. None: nothing says
                 which these are, and where some are unknown, there is no interval.
-            ends: As for `estimate`.
-            if_perfect: Return the least that a figure of 1, which shows no spread, may be: of what is right, and the share of
-                clusters that may hold something wrong, as `unseen_share` gives it.
+            ends: As for `estimate_of`.
+            at_worst: Return what a figure is where a share of the answers is as far as can be from what is right, and the
+                others are right: of what is right, and the share.
         """
         import numpy as np
 
-        def of(x: "Numbers", y: "Numbers", left: "Sequence[Mask]") -> Estimate | None:
-            found = estimate(figure, (x, y), left, ends)
-            if found is None or found.low is not None or found.value < _ONE or not left or if_perfect is None:
+        def of(x: "Numbers", y: "Numbers", left: "Sequence[Mask]", clusters: Sequence[Hashable]) -> Estimate | None:
+            value = figure(x, y)
+            if value is None:
+                return None
+            without = [figure(x[kept], y[kept]) for kept in left]
+            found = estimate_of(value, without, ends)
+            if at_worst is None or not left:
                 return found
-            return Estimate(found.value, if_perfect(y, unseen_share(self._clusters)), found.value)
+            is_perfect = ends is not None and value >= ends[1] * _ONE
+            wrong = {one for one, differs in zip(clusters, x != y, strict=True) if differs and not is_perfect}
+            if wrong and found.low is None:  # as far from right everywhere
+                return found
+            worst = at_worst(y, largest_share(len(set(clusters)), len(wrong)))
+            return _widened(found, estimate_of(value, without, ends, by_spread=True), worst)
 
         known = self._x[~self._unknown], self._y[~self._unknown]
-        found = of(*known, self._left if self._is_whole else [])
+        found = of(*known, self._left if self._is_whole else [], self._known_clusters)
         if found is None or self._is_whole or filled is None:
             return found
-        lowest, highest = (of(np.where(self._unknown, one, self._x), self._y, self._left_of_all) for one in filled())
+        lowest, highest = (
+            of(np.where(self._unknown, one, self._x), self._y, self._left_of_all, self._clusters) for one in filled()
+        )
         if lowest is None or highest is None:
             return found
         bounded = lowest.low is not None and highest.high is not None
@@ -153,11 +146,31 @@ class Jackknife:
         return Estimate(found.value, low, high, lowest.value, highest.value)
 
 
-def estimate_of(value: float, without: Sequence[float | None], ends: Ends | None = None) -> Estimate:
-    """Return a figure with its interval from what it is without each cluster in turn; None where it is not defined there.
+def _widened(found: Estimate, wide: Estimate, worst: float) -> Estimate:
+    """Return a figure with a wider interval, on the side of what it is at the worst no further than that."""
+    if found.low is None or found.high is None or wide.low is None or wide.high is None:
+        return Estimate(found.value, *sorted((worst, found.value)))
+    if worst < found.value:
+        return Estimate(found.value, min(found.low, max(wide.low, worst)), wide.high)
+    return Estimate(found.value, wide.low, max(found.high, min(wide.high, worst)))
+
+
+def estimate_of(
+    value: float, without: Sequence[float | None], ends: Ends | None = None, *, by_spread: bool = False
+) -> Estimate:
+    """Return a figure with its interval by the jackknife from what it is without each cluster in turn.
 
     Between ends the interval is made on a scale where it cannot leave them; where a figure without a cluster is at an end, which
     has no place on that scale, by the slope of the scale at the figure (the delta method).
+
+    Sources: Efron, B., Stein, C. (1981), The jackknife estimate of variance, Annals of Statistics 9, 586-596; Satterthwaite,
+    F. E. (1946), An approximate distribution of estimates of variance components, Biometrics Bulletin 2, 110-114.
+
+    Args:
+        value: The figure.
+        without: It without each cluster; None where it is not defined there.
+        ends: Between which it is, where that shapes its interval.
+        by_spread: Take Student's t with as many degrees of freedom as the spread is known by, not one fewer than clusters.
     """
     known = [one for one in without if one is not None]
     if not known or len(known) < len(without):
@@ -167,10 +180,11 @@ def estimate_of(value: float, without: Sequence[float | None], ends: Ends | None
     if middle is None:
         return Estimate(value)
     there = [place for one in known if (place := scale.to(one)) is not None]
-    error = _error(there) if len(there) == len(known) else _error(known) * scale.slope(value)
+    on_scale = len(there) == len(known)
+    error = _error(there) if on_scale else _error(known) * scale.slope(value)
     if error < _NO_SPREAD:  # all alike, which does not say that others would be
         return Estimate(value)
-    half = student_reach(len(known)) * error
+    half = student_reach(_observations(there if on_scale else known) if by_spread else len(known)) * error
     return Estimate(value, scale.back(middle - half), scale.back(middle + half))
 
 
@@ -204,6 +218,15 @@ def _scale(ends: Ends | None) -> _Scale:
         lambda one: least + (most - least) * (math.tanh(one) + 1) / 2,
         lambda one: 2 / (most - least) / (1 - unit(one) ** 2),
     )
+
+
+def _observations(without: Sequence[float]) -> float:
+    """Return of how many normal values a variance would be known as well, from how much its own varies (their kurtosis)."""
+    groups = len(without)
+    centre = math.fsum(without) / groups
+    squares = [(one - centre) ** 2 for one in without]
+    kurtosis = groups * math.fsum(square**2 for square in squares) / math.fsum(squares) ** 2
+    return min(groups, 1 + 2 * groups / (kurtosis - (groups - 3) / (groups - 1)))
 
 
 def _error(without: Sequence[float]) -> float:

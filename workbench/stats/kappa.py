@@ -139,7 +139,7 @@ def kappa(x: "Numbers", y: "Numbers", distance: DistanceTo) -> float | None:
     return None if by_chance <= 0 else 1 - float(to.apart(x, y).sum()) / by_chance
 
 
-def perfect_low(y: "Numbers", wrong: float, distance: DistanceTo) -> float:
+def kappa_at_worst(y: "Numbers", wrong: float, distance: DistanceTo) -> float:
     """Return kappa where answers are what is right, but for a share that is as far from it as can be.
 
     Args:

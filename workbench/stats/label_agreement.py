@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from workbench.stats.jackknife import CORRELATION, SHARE, Estimate, Jackknife, Missing, each_alone
-from workbench.stats.kappa import NOTHING, OTHER, Unequal, at_extreme, kappa, perfect_low
+from workbench.stats.kappa import NOTHING, OTHER, Unequal, at_extreme, kappa, kappa_at_worst
 
 if TYPE_CHECKING:
     from workbench.stats.jackknife import Mask, Numbers
@@ -94,7 +94,7 @@ def kappa_of_labels(over: Jackknife, x: "Numbers", y: "Numbers", unknown: "Mask"
         lambda x, y: kappa(x, y, Unequal),
         lambda: (at_extreme(x, y, unknown, Unequal, highest=False), at_extreme(x, y, unknown, Unequal, highest=True)),
         ends=CORRELATION,
-        if_perfect=lambda y, wrong: perfect_low(y, wrong, Unequal),
+        at_worst=lambda y, wrong: kappa_at_worst(y, wrong, Unequal),
     )
 
 
@@ -159,7 +159,7 @@ def accuracy_of(over: Jackknife, right: "Numbers") -> Estimate:
         lambda x, y: float(np.mean(x == y)),
         lambda: (np.full_like(right, OTHER), right),
         ends=SHARE,
-        if_perfect=lambda _, wrong: 1 - wrong,
+        at_worst=lambda _, wrong: 1 - wrong,
     )
     assert found is not None
     return found

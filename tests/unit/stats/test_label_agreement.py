@@ -116,6 +116,10 @@ def test_a_single_wrong_answer_has_an_interval_of_what_a_share_can_be() -> None:
         assert one.low is not None
         assert one.high is not None
         assert 0.7 < one.low < one.value < one.high < 1
+    whole = label_agreement([0.0, 1.0] * 30 + [0.0], [0.0, 1.0] * 30 + [0.0], ["yes", "no"])
+    assert whole.accuracy.low is not None
+    assert found.accuracy.low is not None
+    assert found.accuracy.low < whole.accuracy.low, "one wrong answer makes nothing surer"
 
 
 def test_a_class_that_no_answer_has_is_no_help() -> None:

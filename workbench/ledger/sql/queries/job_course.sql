@@ -31,7 +31,8 @@ SELECT item.run_id, any_value(item.started_at) AS started_at, item.side AS model
     avg(item.completion_tokens) FILTER (item.accepted) AS completion_tokens,
     quantile_cont(item.latency_ms, 0.5) FILTER (item.accepted) AS p50_ms,
     count(*) FILTER (item.accepted IS NOT TRUE) / count(*) AS failed_share,
-    count(*) FILTER (item.identity IN ('fallback', 'suspected')) / nullif(count(*) FILTER (item.accepted), 0) AS fallback_share,
+    count(*) FILTER (item.accepted AND item.identity IN ('fallback', 'suspected'))
+        / nullif(count(*) FILTER (item.accepted), 0) AS fallback_share,
     mode(item.served_model) FILTER (item.accepted AND item.identity IS DISTINCT FROM 'fallback') AS served_model,
     CASE WHEN 2 * count(*) FILTER (item.accepted AND item.identity = 'fallback') > count(*) FILTER (item.accepted)
         THEN mode(item.served_model) FILTER (item.accepted AND item.identity = 'fallback') END AS stand_in

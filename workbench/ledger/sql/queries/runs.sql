@@ -1,5 +1,6 @@
 -- Runs, newest first, with how their requests ended and what they used: total_tokens is 0 where nothing was sent,
--- NULL where no call reported any. answered: reused and completed. failed: in this run, or in an earlier one and not sent again. duration_s: NULL where a run is running or was killed.
+-- NULL where no call reported any. answered: reused and completed. failed: in this run, or in an earlier one and not sent again.
+-- duration_s: NULL where a run is running or was killed.
 -- Parameters: most, run_ids (list; NULL takes all)
 WITH newest AS (
     SELECT * FROM run_overview
