@@ -21,7 +21,7 @@ from workbench.endings import RunStatus
 from workbench.evaluation.agreements import RunAgreement
 from workbench.evaluation.alarms import open_alarms
 from workbench.evaluation.latest import not_completed_later
-from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now
+from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, reading_with_ongoing, status_now
 from workbench.evaluation.references import reference_objects
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
@@ -30,7 +30,6 @@ from workbench.ledger.job_rows import BestAndWorst, ModelMean, RunLine, best_and
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance, RunId
 from workbench.ledger.run_rows import RunGate, SuspectSample, TakenOut
-from workbench.running.machines import machines_of
 from workbench.wording.agreements import NO_AGREEMENT
 from workbench.wording.changes import alarm_objects, open_lines
 from workbench.wording.factors import factors_object
@@ -71,11 +70,10 @@ def runs(most: int | None, as_json: bool, **given: Any) -> None:
     """List the runs of a ledger, newest first; best and worst are means of what a run compares, by its job's first scorer."""
     where = options.where(given)
     ledger = ledger_to_read(where)
-    claims = machines_of(ledger).claims()
-    with reading(ledger) as reader:
+    with reading_with_ongoing(ledger) as (reader, going_on):
         in_all = len(reader.all(RunId))
         most = most or (in_all if as_json else _MOST_RUNS)
-        rows = as_now(reader.all(RunLine, most=most, run_ids=None), ongoing(reader, ledger, claims))
+        rows = as_now(reader.all(RunLine, most=most, run_ids=None), going_on)
         every = reader.all(ModelMean, most=most, run_ids=None)
         standing = open_alarms(reader)
         unfinished = [row.run_id for row in not_completed_later(rows) if row.status not in _NOTHING_LEFT]
@@ -171,13 +169,12 @@ def show(run: str | None, calls: bool, suspects: bool, agreement: bool, as_json:
     """
     where = options.where(given)
     ledger = ledger_to_read(where)
-    claims = machines_of(ledger).claims()
-    with reading(ledger) as reader:
+    with reading_with_ongoing(ledger) as (reader, going_on):
         run = find_run(reader, run)
         figures, gates = run_figures(reader, run), reader.all(RunGate, run_id=run)
         outdated = outdated_text(gates, reader.all(TakenOut, run_id=run), figures.corrected)
         standing = open_alarms(reader, figures.provenance.job)
-        status = status_now(run, figures.provenance.status, ongoing(reader, ledger, claims))
+        status = status_now(run, figures.provenance.status, going_on)
         if suspects:
             found = reader.all(SuspectSample, run_id=run, scorer=figures.standing.scorer or "")
             _print_suspects(found, figures.provenance, as_json)

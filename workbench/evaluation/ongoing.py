@@ -1,14 +1,15 @@
 """Runs that go on while their ledger is read: those of this machine, and of a team's others."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 import msgspec
 
 from workbench.ledger.job_rows import JobRun, JobRuns, RunLine
-from workbench.ledger.queries import Reader
+from workbench.ledger.queries import Reader, reading
 from workbench.ledger.store import Ledger
-from workbench.running.machines import OtherRun
+from workbench.running.machines import OtherRun, machines_of
 
 RUNNING = "running"
 """The status, where it is shown, of a run that goes on."""
@@ -28,12 +29,15 @@ class Ongoing(msgspec.Struct, frozen=True):
 R = TypeVar("R", RunLine, JobRun)
 
 
-def ongoing(reader: Reader, ledger: Ledger, claims: Sequence[OtherRun]) -> list[Ongoing]:
-    """Return the runs that go on, the oldest first.
+@contextmanager
+def reading_with_ongoing(ledger: Ledger, *, frugal: bool = False) -> Iterator[tuple[Reader, list[Ongoing]]]:
+    """Read a ledger (see `reading`), and yield with it the runs that go on, the oldest first."""
+    claims = machines_of(ledger).claims()  # asked before: a run that ends in between is then recorded as ended
+    with reading(ledger, frugal=frugal) as reader:
+        yield reader, _ongoing(reader, ledger, claims)
 
-    Args:
-        claims: Of its other machines, asked before it was read: a run that ends in between is then recorded as ended.
-    """
+
+def _ongoing(reader: Reader, ledger: Ledger, claims: Sequence[OtherRun]) -> list[Ongoing]:
     jobs = reader.all(JobRuns)
     ended = {one.last_run_id for one in jobs if one.last_status is not None}
     found = {

@@ -24,10 +24,10 @@ import workbench.settings.clock as clock
 from workbench.allowance.caps import CapUse, caps_used
 from workbench.evaluation.alarms import JobWatches, Watch
 from workbench.evaluation.job_changes import JobChange, job_changes
-from workbench.evaluation.ongoing import Ongoing, ongoing
+from workbench.evaluation.ongoing import Ongoing, reading_with_ongoing
 from workbench.evaluation.ranking import Ranking, standing
 from workbench.ledger.job_rows import ModelOrder
-from workbench.ledger.queries import Reader, reading
+from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance, QueryRow
 from workbench.ledger.score_rows import RunScorer
 from workbench.ledger.store import Ledger
@@ -35,7 +35,6 @@ from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.report import tables
 from workbench.report.bundle import page_script, put_whole, vega_bundle
 from workbench.report.drawing import Colours
-from workbench.running.machines import machines_of
 from workbench.scratch import make_private
 from workbench.settings.file import AllowanceSettings
 from workbench.wording.changes import alarm_lasts, alarm_text, alarm_what, change_text
@@ -192,9 +191,8 @@ def asked_of(
     Raises:
         UnreachableError: The server of a team's ledger does not answer.
     """
-    claims = machines_of(ledger).claims()
-    with reading(ledger) as reader:
-        as_of = AsOf(clock.now(), ongoing(reader, ledger, claims))
+    with reading_with_ongoing(ledger) as (reader, going_on):
+        as_of = AsOf(clock.now(), going_on)
         period, colours = reader.only(LedgerPeriod), colours_of(reader)
         yield PageContext(
             reader,

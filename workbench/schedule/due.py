@@ -11,14 +11,13 @@ import msgspec
 import workbench.settings.clock as clock
 from workbench.endings import RunStatus
 from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
-from workbench.evaluation.ongoing import RUNNING, ongoing
+from workbench.evaluation.ongoing import RUNNING, reading_with_ongoing
 from workbench.job.file import ScheduleTable
 from workbench.job.job import Job
 from workbench.job.occasions import following, newest, occasion_name
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import OccasionRun
 from workbench.ledger.store import Ledger
-from workbench.running.machines import machines_of
 
 ON_TIME = timedelta(minutes=40)
 """How late an occasion may be asked without being a missed one: a first try may fail before anything is on record."""
@@ -102,7 +101,6 @@ def occasions_of(ledger: Ledger, job: Job, now: datetime) -> list[Occasion]:
     """Return the newest occasions of a job, oldest first;
     those of its schedule that nothing asked since its first are `missed`, but for one that is still `due`.
     """
-    claims = machines_of(ledger).claims()
     runs = _runs(ledger, job)
     moments = {moment for moment in runs if moment <= now}
     begun = _begun(job.timetable, runs)
@@ -114,9 +112,9 @@ def occasions_of(ledger: Ledger, job: Job, now: datetime) -> list[Occasion]:
         found[-1] = msgspec.structs.replace(found[-1], status="due")
     if not any(one.status == _UNFINISHED for one in found):
         return found
-    with reading(ledger, frugal=True) as reader:
-        going_on = {one.run_id for one in ongoing(reader, ledger, claims)}
-    return [msgspec.structs.replace(one, status=RUNNING) if one.run_id in going_on else one for one in found]
+    with reading_with_ongoing(ledger, frugal=True) as (_, going_on):
+        run_ids = {one.run_id for one in going_on}
+    return [msgspec.structs.replace(one, status=RUNNING) if one.run_id in run_ids else one for one in found]
 
 
 def _begun(schedule: ScheduleTable, runs: dict[datetime, list[OccasionRun]]) -> datetime | None:
