@@ -144,8 +144,6 @@ JUDGED_JOB = "judged_job"
 """The tag that says for which job the run of a judge was made: what holds for that job's calls holds for the judge's too."""
 FILLED, FILLED_SHEET, FILLED_TO = "filled", "filled_sheet", "filled_to"
 """The tags that say which file a run filled, which sheet where one was named, and what it wrote in place of the file."""
-MADE_IN_PYTHON = "(made in Python)"
-"""What the path of a job that has no file ends with."""
 
 
 def occasion_generation(job: str, occasion: str) -> str:

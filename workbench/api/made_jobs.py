@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from workbench.dataset.python_rows import checked_rows
-from workbench.endings import MADE_IN_PYTHON
+from workbench.display.commands import MADE_IN_PYTHON
 from workbench.errors import Fault, InputError
 from workbench.job.job import Job, checked_job
 

@@ -6,8 +6,6 @@ Words in capitals stand for what the reader fills in. A test gives every one of 
 import shlex
 from collections.abc import Sequence
 
-from workbench.endings import MADE_IN_PYTHON
-
 DEMO = "workbench demo"
 INIT = "workbench init"
 INIT_FOLDER = "workbench init my-evaluations"
@@ -41,6 +39,9 @@ RELOAD_PLATFORM = "workbench platform reload"
 COMPLETION_OF_BASH = 'eval "$(workbench completion bash)"'
 COMPLETION_OF_ZSH = 'eval "$(workbench completion zsh)"'
 COMPLETION_OF_FISH = "workbench completion fish > ~/.config/fish/completions/workbench.fish"
+
+MADE_IN_PYTHON = "(made in Python)"
+"""What the path of a job ends with that has no file, so that no command can name it."""
 
 
 def command(*words: str) -> str:

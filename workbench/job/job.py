@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from workbench.display.commands import MADE_IN_PYTHON
 from workbench.display.text import plural
-from workbench.endings import MADE_IN_PYTHON
 from workbench.errors import Fault, InputError, nearest, read_error_text
 from workbench.job.faults import contradictions
 from workbench.job.file import (

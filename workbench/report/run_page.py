@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 import workbench.display.commands as commands
-from workbench.endings import MADE_IN_PYTHON, RunStatus
+from workbench.endings import RunStatus
 from workbench.evaluation.alarms import open_of
 from workbench.evaluation.ongoing import status_now
 from workbench.evaluation.run_figures import RunFigures, run_figures
@@ -188,7 +188,7 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "command": asked.command,
         "continuation": resume_text(run, asked.ledger),
         "resends": resends_text(run, is_complete=run.status == RunStatus.COMPLETE),
-        "has_job_file": not run.job_path.endswith(MADE_IN_PYTHON),
+        "has_job_file": not run.job_path.endswith(commands.MADE_IN_PYTHON),
         "unknown": not_known(figures, asked.ledger),
         "ledger": asked.ledger,
     }

@@ -12,7 +12,6 @@ from workbench.endings import (
     FILLED_SHEET,
     FILLED_TO,
     JUDGED_RUN,
-    MADE_IN_PYTHON,
     RunStatus,
     RunSummary,
 )
@@ -340,7 +339,7 @@ def resume_text(run: Provenance, ledger: str) -> str:
         return commands.on_ledger(ledger, "score", run.tags[JUDGED_RUN], "--yes", *part.again_words, *platform)
     if PROBE in run.tags:
         return commands.on_ledger(ledger, "probe", *platform)
-    if run.job_path.endswith(MADE_IN_PYTHON):
+    if run.job_path.endswith(commands.MADE_IN_PYTHON):
         return f"the same call, in Python or by `{commands.ASK}`: its job {run.job!r} has no file"
     own = None if run.generation == BASE_GENERATION else run.run_id
     narrowed = commands.part(part.limit, part.models, part.max_in_flight) if own is None else []  # --resume has them
@@ -365,7 +364,7 @@ def resends_text(run: Provenance, *, is_complete: bool) -> str:
     """Return what the command of `resume_text` sends, in a sentence; empty where it is not a command."""
     if PROBE in run.tags:
         return "it asks every visible route again."
-    if JUDGED_RUN not in run.tags and run.job_path.endswith(MADE_IN_PYTHON):
+    if JUDGED_RUN not in run.tags and run.job_path.endswith(commands.MADE_IN_PYTHON):
         return ""
     return "it sends nothing twice." if is_complete else "it sends only what is missing."
 

@@ -13,7 +13,7 @@ import pytest
 
 import workbench.display.commands as commands
 from workbench.cli.main import workbench
-from workbench.endings import MADE_IN_PYTHON
+from workbench.display.commands import MADE_IN_PYTHON
 from workbench.job.job import Part
 from workbench.ledger.rows import Provenance
 from workbench.wording.routes import unconfirmed_text
