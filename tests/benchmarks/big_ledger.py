@@ -37,7 +37,7 @@ _STEPS = (
              ELSE 'ok' END AS outcome,
         200 + m * 150 + size * (1 + m % 3) AS latency_ms, 30 + size // 10 AS prompt_tokens,
         40 + size // 4 + m * 10 AS completion_tokens
-       FROM calls""",
+       FROM calls ORDER BY sent_at, run_id, call_no""",  # as ingests leave them: the rows of a run lie together
     """INSERT INTO runs BY NAME SELECT run_id, 'started' AS event, min(sent_at) AS recorded_at, 'job ' || job AS job,
         'jobs/job' || job || '.toml' AS job_path, 'name = "job ' || job || '"' AS job_toml, 'hash' || job AS job_hash,
         MAP {'team': ['optics', 'search', 'voice'][job % 3 + 1]} AS tags, run_id AS generation, count(*) AS planned,
