@@ -148,6 +148,7 @@ def test_a_run_that_ends_meanwhile_is_ingested_before_every_page_is_written(tmp_
     assert found[0] < len(runs)
 
 
+@pytest.mark.file_ledger  # a team's is there before any run, and has an index
 def test_a_report_before_any_run_is_refused_with_the_next_step(bench: Workbench) -> None:
     assert "workbench" in bench("report", code=2).stderr
 

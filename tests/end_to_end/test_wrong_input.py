@@ -112,7 +112,12 @@ CASES: list[tuple[str, Change, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
+OF_A_TEAM = [pytest.mark.file_ledger]  # where the address of a team's ledger is given, that in the settings is not read
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case[0], marks=OF_A_TEAM if "team" in case[0] else ()) for case in CASES]
+)
 @pytest.mark.parametrize("command", ["run", "lint"])
 def test_faults_of_job_and_dataset(
     bench: Workbench,
