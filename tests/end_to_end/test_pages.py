@@ -148,6 +148,29 @@ def test_a_run_that_ends_meanwhile_is_ingested_before_every_page_is_written(tmp_
     assert found[0] < len(runs)
 
 
+@pytest.mark.slow
+def test_pages_are_the_same_with_a_damaged_cache_and_without_any(bench: Workbench, tmp_path: Path) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("sim/instant"))
+    bench("run", "job.toml")
+    caches = tmp_path / "caches"
+
+    def written(cache: Path) -> str:
+        bench.environment["XDG_CACHE_HOME"] = str(cache)
+        page = Path(bench.process("report", "last").stdout.splitlines()[0])
+        return re.sub(r'nonce[-=]"?[\w-]+|<time[^>]*>[^<]*|\d+:\d+:\d+', "", page.read_text())
+
+    first = written(caches)
+    kept = list((caches / "workbench" / "templates").iterdir())
+    assert len(kept) > 3
+    assert written(caches) == first
+    for path in kept:
+        path.write_bytes(path.read_bytes()[:99])
+    assert written(caches) == first
+    (tmp_path / "file").touch()  # where the folder would be
+    assert written(tmp_path / "file") == first
+
+
 @pytest.mark.file_ledger  # a team's is there before any run, and has an index
 def test_a_report_before_any_run_is_refused_with_the_next_step(bench: Workbench) -> None:
     assert "workbench" in bench("report", code=2).stderr

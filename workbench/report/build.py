@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property, partial
 from importlib import resources
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, FunctionLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 import workbench.display.commands as commands
@@ -36,6 +38,7 @@ from workbench.report import tables
 from workbench.report.bundle import page_script, put_whole, vega_bundle
 from workbench.report.drawing import Colours
 from workbench.scratch import make_private
+from workbench.settings.environment import cache_folder
 from workbench.settings.file import AllowanceSettings
 from workbench.wording.changes import alarm_lasts, alarm_text, alarm_what, change_text
 from workbench.wording.gates import recorded_text
@@ -283,10 +286,29 @@ def write_html(asked: PageContext, name: str, frame: PageHead, pages: Sequence[P
     return write_page(asked.folder, name, text)
 
 
-@cache  # the pages of a run share their base: compiled once, not for each of them
+class _CompiledTemplates(FileSystemBytecodeCache):
+    """The templates as compiled before, in the user's cache folder: to compile them takes most of a small run's pages' time."""
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Load a template as it was compiled, if it was, and from the same text."""
+        with contextlib.suppress(OSError):
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep a compiled template where that can be done; a cache that cannot be written is not an error."""
+        with contextlib.suppress(OSError):
+            make_private(Path(self.directory))
+            super().dump_bytecode(bucket)
+
+
+@cache  # the pages of a run share their base
 def _environment() -> Environment:
     environment = Environment(
-        loader=FunctionLoader(_source), undefined=StrictUndefined, autoescape=True, trim_blocks=True
+        loader=FunctionLoader(_source),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        bytecode_cache=_CompiledTemplates(str(cache_folder() / "templates"), f"{version('jinja2')}-%s"),
     )
     environment.globals.update(
         people=people,
