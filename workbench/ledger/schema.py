@@ -26,6 +26,8 @@ VIEW_NAMES = (
     "cluster_of",
     "outcomes",
     "judged_attempts",
+    "open_calls",
+    "every_call",
     "run_overview",
     "occasion_runs",
     "standing_corrections",

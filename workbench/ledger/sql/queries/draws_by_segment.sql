@@ -11,7 +11,7 @@ WITH edge AS (
     ) AS given
 ),
 call AS (
-    SELECT run_id, call_no, model, body_key, sent_at, ended_at, prompt_tokens, completion_tokens, reasoning_tokens,
+    SELECT run_id, call_no, model, sent_at, ended_at, prompt_tokens, completion_tokens, reasoning_tokens,
         total_tokens, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown,
         CASE WHEN drew = 'yes' THEN 1 ELSE $tries END AS tries
     FROM call_draws WHERE sent_at >= $since
@@ -26,11 +26,13 @@ ended_later AS (
     SELECT late.run_id, late.call_no, edge.segment
     FROM (SELECT run_id, call_no, ended_at FROM apart WHERE ends_later) AS late ASOF LEFT JOIN edge ON late.ended_at >= edge.at
 ),
-bound AS (
-    SELECT call.run_id, call.call_no, call.tries * octet_length(encode(body.body)) AS prompt_bound,
-        call.tries * cap_of(body.body) AS completion_bound
-    FROM apart AS call JOIN request_bodies AS body USING (body_key)
+asked AS MATERIALIZED (  -- else the bodies of all calls are joined first
+    SELECT run_id, call_no, call.tries, request.body_key FROM apart AS call JOIN requests AS request USING (run_id, call_no)
     WHERE call.is_unknown
+),
+bound AS (
+    SELECT run_id, call_no, tries * octet_length(encode(body.body)) AS prompt_bound, tries * cap_of(body.body) AS completion_bound
+    FROM asked JOIN request_bodies AS body USING (body_key)
 ),
 total AS (  -- most calls end in the segment in which they were sent, and report what they drew: to join those too takes ten times as long
     SELECT sent_segment, CASE WHEN ended_at IS NOT NULL THEN sent_segment END AS ended_segment, model, run_id, count(*) AS calls,

@@ -6,11 +6,14 @@ WITH call AS (
     SELECT call_draws.*, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown
     FROM call_draws WHERE sent_at >= $since
 ),
-bound AS (
-    SELECT call.run_id, call.call_no, CASE WHEN call.drew = 'yes' THEN 1 ELSE $tries END AS tries,
-        octet_length(encode(body.body)) AS body_bytes, cap_of(body.body) AS cap
-    FROM call JOIN request_bodies AS body USING (body_key)
+asked AS MATERIALIZED (  -- else the bodies of all calls are joined first
+    SELECT run_id, call_no, CASE WHEN call.drew = 'yes' THEN 1 ELSE $tries END AS tries, request.body_key
+    FROM call JOIN requests AS request USING (run_id, call_no)
     WHERE call.is_unknown
+),
+bound AS (
+    SELECT run_id, call_no, tries, octet_length(encode(body.body)) AS body_bytes, cap_of(body.body) AS cap
+    FROM asked JOIN request_bodies AS body USING (body_key)
 )
 SELECT call.run_id, run.job, run.tags, CAST(call.sent_at AT TIME ZONE 'UTC' AT TIME ZONE $zone AS DATE) AS day, call.model,
     count(*) AS calls,

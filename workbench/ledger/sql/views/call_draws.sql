@@ -2,24 +2,14 @@
 -- inside or beside them. lacks_total, lacks_parts: it may have drawn something and does not say so, or not of its parts.
 CREATE OR REPLACE VIEW call_draws AS
 SELECT
-    request.run_id,
-    request.call_no,
-    request.model,
-    request.body_key,
-    request.sent_at,
-    attempt.ended_at,
-    attempt.outcome,
-    attempt.scorable,
-    attempt.drew,
-    attempt.prompt_tokens,
-    coalesce(attempt.reasoning_tokens, 0) AS reasoning_tokens,
-    attempt.total_tokens,
-    attempt.completion_tokens - CASE
-        WHEN attempt.total_tokens >= attempt.prompt_tokens + attempt.completion_tokens + attempt.reasoning_tokens THEN 0
-        ELSE least(coalesce(attempt.reasoning_tokens, 0), attempt.completion_tokens)
+    call.* EXCLUDE (accepted, completion_tokens, reasoning_tokens),
+    coalesce(call.reasoning_tokens, 0) AS reasoning_tokens,
+    call.completion_tokens - CASE
+        WHEN call.total_tokens >= call.prompt_tokens + call.completion_tokens + call.reasoning_tokens THEN 0
+        ELSE least(coalesce(call.reasoning_tokens, 0), call.completion_tokens)
     END AS completion_tokens,
-    (attempt.drew IS NULL OR attempt.drew <> 'no') AND attempt.total_tokens IS NULL AS lacks_total,
-    (attempt.drew IS NULL OR attempt.drew <> 'no') AND (
-        attempt.total_tokens IS NULL OR attempt.prompt_tokens IS NULL OR attempt.completion_tokens IS NULL
+    (call.drew IS NULL OR call.drew <> 'no') AND call.total_tokens IS NULL AS lacks_total,
+    (call.drew IS NULL OR call.drew <> 'no') AND (
+        call.total_tokens IS NULL OR call.prompt_tokens IS NULL OR call.completion_tokens IS NULL
     ) AS lacks_parts
-FROM requests AS request LEFT JOIN judged_attempts AS attempt USING (run_id, call_no);
+FROM every_call AS call;

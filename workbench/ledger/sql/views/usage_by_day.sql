@@ -5,20 +5,19 @@
 CREATE OR REPLACE VIEW usage_by_day AS
 SELECT
     CASE
-        WHEN getvariable('day_zone') IS NULL THEN CAST(request.sent_at AS DATE)
-        ELSE CAST(timezone(CAST(getvariable('day_zone') AS VARCHAR), timezone('UTC', request.sent_at)) AS DATE)
+        WHEN getvariable('day_zone') IS NULL THEN CAST(sent_at AS DATE)
+        ELSE CAST(timezone(CAST(getvariable('day_zone') AS VARCHAR), timezone('UTC', sent_at)) AS DATE)
     END AS day,
-    request.run_id,
-    request.model,
+    run_id,
+    model,
     count(*) AS calls,
-    count(*) FILTER (attempt.accepted) AS accepted,
-    count(*) FILTER (attempt.drew = 'yes' AND attempt.total_tokens IS NULL) AS calls_without_usage,
-    count(*) FILTER (attempt.drew = 'maybe') AS maybe_drawn,
-    count(*) FILTER (attempt.outcome IS NULL) AS open_intents,
-    sum(attempt.prompt_tokens)::BIGINT AS prompt_tokens,
-    sum(attempt.completion_tokens)::BIGINT AS completion_tokens,
-    sum(attempt.reasoning_tokens)::BIGINT AS reasoning_tokens,
-    sum(attempt.total_tokens)::BIGINT AS total_tokens
-FROM requests AS request
-LEFT JOIN judged_attempts AS attempt USING (run_id, call_no)
+    count(*) FILTER (accepted) AS accepted,
+    count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
+    count(*) FILTER (drew = 'maybe') AS maybe_drawn,
+    count(*) FILTER (outcome IS NULL) AS open_intents,
+    sum(prompt_tokens)::BIGINT AS prompt_tokens,
+    sum(completion_tokens)::BIGINT AS completion_tokens,
+    sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
+    sum(total_tokens)::BIGINT AS total_tokens
+FROM every_call
 GROUP BY ALL;
