@@ -18,12 +18,16 @@ asked AS (  -- a row an answer, and one more for each further call in it
     FROM (SELECT run_id, call_no, tools FROM requests WHERE tools IS NOT NULL) AS request
     FULL JOIN tool_calls AS called USING (run_id, call_no)
 ),
+with_tools AS (  -- few runs have any: to join all calls with theirs takes most of the query's time
+    SELECT DISTINCT run_id FROM requests WHERE tools IS NOT NULL
+    UNION SELECT DISTINCT run_id FROM tool_calls
+),
 tools AS (
     SELECT attempt.model, count(tools) FILTER (is_first) AS offered, count(*) FILTER (is_first AND tools = 'forced') AS forced,
         count(tools) FILTER (position = 1) AS called, count(*) FILTER (position = 1 AND tools = 'forced') AS forced_and_called,
         count(position) AS tool_calls
     FROM asked JOIN judged_attempts AS attempt USING (run_id, call_no)
-    WHERE attempt.drew = 'yes' AND attempt.run_id NOT IN (SELECT run_id FROM probe_runs)
+    WHERE attempt.drew = 'yes' AND attempt.run_id IN (FROM with_tools) AND attempt.run_id NOT IN (SELECT run_id FROM probe_runs)
     GROUP BY attempt.model
 ),
 substituted AS (
