@@ -10,8 +10,9 @@ WITH newest AS (
 own AS (
     SELECT run_id, request_key, bool_or(accepted) AS accepted,
         bool_and(NOT concluded) OR max(call_no) < any_value(answer_call_no) AS cut_off
-    FROM judged_attempts JOIN run_items USING (run_id, request_key)
-    WHERE run_id IN (SELECT run_id FROM newest) AND NOT reused GROUP BY run_id, request_key
+    FROM judged_attempts
+    JOIN (FROM run_items WHERE run_id IN (SELECT run_id FROM newest)) AS item USING (run_id, request_key)  -- else all are read
+    WHERE run_id IN (SELECT run_id FROM newest) AND NOT item.reused GROUP BY run_id, request_key
 ),
 ended AS (
     SELECT run_id, count(*) FILTER (accepted) AS completed, count(*) FILTER (NOT accepted AND NOT cut_off) AS failed
