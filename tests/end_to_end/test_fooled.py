@@ -4,6 +4,7 @@ import json
 import random
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import workbench as wb
 from tests.compared_runs import PageContext, record, record_epochs
 from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
 from tests.pages import Page
 from workbench.evaluation.gates import gate_findings
 from workbench.evaluation.run_figures import run_figures, run_findings
@@ -18,6 +20,7 @@ from workbench.job.file import GatesTable
 from workbench.ledger.ingest import ingest
 from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunItems
+from workbench.local_platform.server import ThreadedServer
 from workbench.outcomes import Outcome
 from workbench.scoring.judge import Judge
 from workbench.scoring.scorer import NO_TEXT
@@ -464,3 +467,23 @@ def test_junit_passes_nothing_that_is_open_or_below_the_scale(bench: Workbench) 
 
 def test_a_judge_whose_verdicts_are_all_alike_is_refused() -> None:
     assert [option for option, _ in Judge(model="m", verdicts={"GOOD": 0.5, "BAD": 0.5}).faults()] == ["verdicts"]
+
+
+def test_a_model_that_was_stopped_early_has_one_mean_in_every_place(tmp_path: Path) -> None:
+    with ThreadedServer(
+        platform_of({"id": "one", "simulated": "answers"}, {"id": "two", "simulated": "answers"})
+    ) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(12))
+        bench.write("sums.toml", job("one", "two", limit=2) + "[budget]\nrequests = 13\n")
+        shown = bench("run", "sums.toml", code=7).stdout
+        rows = {row["model"]: row for row in bench.json("show", "last")["scores"]}
+        sides = {side["model"]: side for side in bench.json("compare", "last", "--no-report")["sides"]}
+        models = Page(bench.json("report", "last")["report"]).text.partition('<table id="models"')[2]
+    (asked,) = {row["asked"] for row in rows.values()}
+    assert sorted(row["unknown"] for row in rows.values()) == sorted(asked - row["scored"] for row in rows.values())
+    assert sum(row["unknown"] for row in rows.values()) == 2 * asked - 13 > 0
+    for model, row in rows.items():
+        assert (row["interval"], row["unknown"]) == (sides[model]["interval"], sides[model]["unknown"])
+        (mean,) = re.findall(rf"^{model} +numeric +(\d\S+(?: to \S+)?) ", shown, re.M)
+        assert mean in models

@@ -199,30 +199,21 @@ def sides_of(
 
 
 def _add_unsent(samples: Samples, unsent: Sequence[UnsentKey]) -> None:
-    """Add what a run sent to others of its models, or was to send: what it would have scored is unknown."""
-    planned: dict[str, dict[str, SideSample]] = {}
-    for (run_id, _), rows in samples.items():
-        planned.setdefault(run_id, {}).update((row.sample_key, row) for row in rows)
-    for run_id, known in planned.items():
-        example = next(iter(known.values()), None)
-        if example is None:
-            continue
-        for key in (one for one in unsent if one.run_id == run_id and one.sample_key not in known):
-            known[key.sample_key] = _never_asked(example, key.sample_key, key.sample_id)
-        for side in (side for side in samples if side[0] == run_id):
-            there = {row.sample_key for row in samples[side]}
-            for sample_key, row in known.items():
-                if sample_key not in there:
-                    missing = _never_asked(row, sample_key, row.sample_id)
-                    sent = {"model": side[1], "excluded": row.excluded, "unknown": int(row.asked > 0)}
-                    samples[side].append(msgspec.structs.replace(missing, **sent))
+    """Add what a run was to send and sent to none of its models: what it would have scored is unknown."""
+    examples = {run_id: rows[0] for (run_id, _), rows in samples.items() if rows}
+    for (run_id, model), rows in samples.items():
+        there = {row.sample_key for row in rows}
+        for key in unsent if run_id in examples else ():
+            if key.run_id == run_id and key.sample_key not in there:
+                there.add(key.sample_key)
+                rows.append(_never_asked(examples[run_id], model, key))
 
 
-def _never_asked(like: SideSample, sample_key: str, sample_id: str) -> SideSample:
+def _never_asked(like: SideSample, model: str, key: UnsentKey) -> SideSample:
     return SideSample(
-        like.run_id, like.model, sample_key, sample_id, asked=0, answered=0, scored=0, not_right=0, not_right_ends=[], unknown=0,
-        unread=0, left_out=0, excluded=None, of_scored=None, value=None, low=like.least, high=like.most, least=like.least,
-        most=like.most, cluster=like.cluster if sample_key == like.sample_key else None,
+        like.run_id, model, key.sample_key, key.sample_id, asked=0, answered=0, scored=0, not_right=0, not_right_ends=[],
+        unknown=0, unread=0, left_out=0, excluded=None, of_scored=None, value=None, low=like.least, high=like.most,
+        least=like.least, most=like.most, cluster=None,
     )  # fmt: skip
 
 

@@ -3,7 +3,8 @@
 -- of_scored: over those that are scored (NULL: none is, or too few). value: over those that are known, of which one that is not
 -- right has the least of the scale (NULL: too few are to tell). low and high: between these it is, whatever the unknown ones were (NULL: no
 -- scale says so). scale: of value, as [least, most].
--- not_right_ends: why these are (see `outcomes`; empty: a tool call where a text was asked). Epochs that were never sent are unknown.
+-- not_right_ends: why these are (see `outcomes`; empty: a tool call where a text was asked). Epochs that were never sent are unknown, and so
+-- is a sample that was sent to another side of its run only (asked 0): a side that was stopped early has the mean of as many samples.
 -- asked, answered, scored, not_right, unknown and unread (the scorer could not judge it; not where a judge is
 -- still to be asked) count epochs; left_out: scored answers of
 -- other models, which do not count. own_id and cluster: see `item_outcomes`. excluded: why the sample is in no mean ('taken out', 'nothing to judge by'; NULL: it is in
@@ -68,14 +69,29 @@ sample AS (
         list_sort(list(answer_run_id || ' ' || answer_call_no) FILTER (answer_run_id IS NOT NULL)) AS answers
     FROM answer GROUP BY run_id, side, scorer, sample_key
 ),
+planned AS (
+    SELECT * FROM sample
+    UNION ALL BY NAME
+    SELECT of_run.* EXCLUDE (sides), unnest(list_filter(every.sides, lambda one: NOT list_contains(of_run.sides, one))) AS side,
+        0 AS asked, 0 AS answered, CAST([] AS DOUBLE[]) AS scores, 0 AS scored, 0 AS not_right, 1 AS unknown,
+        CAST([] AS VARCHAR[]) AS not_right_ends, 0 AS unread, 0 AS left_out
+    FROM (
+        SELECT run_id, scorer, sample_key, any_value(sample_id) AS sample_id, any_value(own_id) AS own_id,
+            any_value(cluster) AS cluster, any_value(reduce) AS reduce, any_value(scale) AS scale, bool_or(invalid) AS invalid,
+            list(side) AS sides
+        FROM sample GROUP BY run_id, scorer, sample_key
+    ) AS of_run
+    JOIN (SELECT run_id, list(DISTINCT side) AS sides FROM item GROUP BY run_id) AS every USING (run_id)
+    WHERE len(of_run.sides) < len(every.sides)
+),
 counted AS (
     SELECT sample.*,
         CASE WHEN sample.invalid THEN 'taken out' WHEN unjudged.run_id IS NOT NULL THEN 'nothing to judge by' END AS excluded,
         CASE WHEN scale IS NULL OR not_right = 0 THEN scores ELSE list_concat(scores, repeat([scale[1]], not_right)) END AS known,
-        CASE WHEN scale IS NULL THEN not_right + unknown ELSE unknown END + greatest(
+        CASE WHEN asked = 0 THEN 0 WHEN scale IS NULL THEN not_right + unknown ELSE unknown END + greatest(
             epochs.epochs - asked, coalesce(CAST(nullif(regexp_extract(reduce, '[0-9]+$'), '') AS BIGINT), 0) - asked, 0
         ) AS missing
-    FROM sample
+    FROM planned AS sample
     LEFT JOIN unjudged USING (run_id, scorer, sample_key)
     JOIN epochs USING (run_id)
 ),
