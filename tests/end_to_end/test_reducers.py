@@ -3,12 +3,14 @@
 import math
 from datetime import timedelta
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
+from tests.end_to_end.test_pages import unpacked
 from tests.unit.ledger.ledger_rows import STARTED_AT, answer, intent, key, started
 from workbench.evaluation.run_figures import run_figures
 from workbench.ledger.entries import RunEnded, RunStarted, score_entry
@@ -105,3 +107,32 @@ def test_a_sample_with_too_few_scored_epochs_has_no_score_in_any_series(bench: W
     assert known == [("2026-01-01", "whole", 1.0), ("2026-01-02", "whole", 1.0)]
     assert [change["known"][name] for name in ("samples", "better", "worse")] == [1, 0, 0]
     assert [(row["mean"], row["scored"]) for row in course] == [(1.0, 1)] * 2
+
+
+GRADES = """
+def three(answer, sample):
+    return 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "scale", "reducer", "mean"),
+    [("three", "scale = [0, 10]", "pass@2", 0.0), ("three", "scale = [0, 10]", "at_least_1", 0.0),
+     ("three", "scale = [0, 10]", "pass^1", 0.0), ("three", "scale = [0, 3]", "pass^2", 1.0),
+     ("three", "", "pass@2", None), ("three", "", "at_least_1", None)],
+)  # fmt: skip
+def test_right_is_the_top_of_the_scale(
+    bench: Workbench, function: str, scale: str, reducer: str, mean: float | None
+) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("grades.py", GRADES)
+    scorer = f'name = "custom"\nfunction = "grades.py:{function}"\n{scale}\n'
+    epochs = f'passes = 1\nepochs = 2\nreduce = "{reducer}"'
+    bench.write("job.toml", job().replace('name = "numeric"\n', scorer).replace("passes = 1", epochs))
+    said = bench("lint", "job.toml").stdout
+    assert ("does not say which score is right" in said) == (not scale)
+    bench("run", "job.toml")
+    (row,) = bench.json("show", "last")["scores"]
+    assert row["mean"] == mean
+    marks = unpacked(Path(bench.json("report", "last")["report"]))
+    assert ('"right"' in marks, '"partly"' in marks) == (scale == "scale = [0, 3]", scale != "scale = [0, 3]")

@@ -17,6 +17,7 @@ from workbench.evaluation.sides import (
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import ReferenceRow, SideSample
+from workbench.scoring.scorer import grade
 from workbench.stats.intervals import SHARES, AskedValues, Interval, mean_intervals
 
 _MEANS = (None, "mean", "mode")
@@ -106,7 +107,8 @@ def _is_fair(row: ReferenceRow, run: Provenance) -> bool:
 
 
 def _all_or_nothing(row: ReferenceRow) -> ReferenceRow:
-    values = [float(value >= 1) for value in row.sample_values]
+    ends = None if row.least is None or row.most is None else (row.least, row.most)
+    values = [float(grade(value, ends) == "right") for value in row.sample_values]
     return msgspec.structs.replace(row, sample_values=values, least=0.0, most=1.0)
 
 

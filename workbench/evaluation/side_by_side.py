@@ -32,6 +32,8 @@ class SampleAnswer(msgspec.Struct, frozen=True):
     text: str
     value: float | None
     reason: str
+    scale: list[float] | None = None
+    """The least and the most that the value may be; None: nothing says so."""
 
 
 class Texts(msgspec.Struct, frozen=True):
@@ -90,7 +92,7 @@ def _answer_of(row: SideAnswer, sample: SideSample | None, on_fallback: str) -> 
     if row.identity in ANOTHER and on_fallback == "exclude":
         return SampleAnswer(row.epoch, text, None, f"left out: {row.served_model} answered")
     if row.reason is not None:
-        return SampleAnswer(row.epoch, text, row.value, row.reason)
+        return SampleAnswer(row.epoch, text, row.value, row.reason, row.scale)
     ended = (row.outcome or "no answer yet").replace("_", " ")
     return SampleAnswer(row.epoch, text, None, why_unscored(sample) if row.scorable else ended)
 

@@ -84,6 +84,8 @@ class SaidScore(TypedDict):
     value: float | None
     reason: str
     extracted: str | None
+    scale: list[float] | None
+    """The least and the most that it may be; None: nothing says so."""
 
 
 class SampleLine(QueryRow, frozen=True):

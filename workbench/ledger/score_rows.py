@@ -246,6 +246,7 @@ class SideAnswer(QueryRow, frozen=True):
     reason: str | None
     """None: the scorer said nothing."""
     extracted: str | None
+    scale: list[float] | None
 
 
 class SideCaps(QueryRow, frozen=True):

@@ -176,6 +176,13 @@ def repeated_ids(plan: Plan) -> list[Finding]:
     return [] if note is None else [Finding(plan.job.where("dataset"), note)]
 
 
+_MEANS = ("mean", "mode")
+_WITHOUT_TOP = (
+    "{!r} does not say which score is right, and run.reduce = {!r} counts right ones: with scale = [0, 10], say, 10 is right; "
+    "without a scale 1 is, where no score is below 0 or above 1"
+)
+
+
 def _lint_dataset(plan: Plan) -> list[Finding]:
     job = plan.job
     found = [
@@ -189,6 +196,12 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
         for label, count in plan.unjudged.items()
         if count < plan.samples or job.narrowed or len(plan.unjudged) < len(job.scorers)
     ]
+    if job.run.reduce not in _MEANS:
+        found += [
+            Finding(job.where("scorers", number), _WITHOUT_TOP.format(scorer.named, job.run.reduce))
+            for number, scorer in enumerate(job.scorers)
+            if scorer.ends is None
+        ]
     if plan.mixes_messages and (job.prompt.system is not None or job.prompt.messages):
         found.append(Finding("prompt", "samples that are lists of messages are sent as they are, without [prompt]"))
     if job.dataset.shuffle_seed is not None and job.dataset.limit is None:

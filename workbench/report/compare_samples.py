@@ -10,6 +10,7 @@ from workbench.evaluation.comparison import Comparison, ComparisonInput
 from workbench.evaluation.side_by_side import SampleAnswer, SampleGroup, Texts, samples_by_kind, texts_of
 from workbench.evaluation.sides import Difference
 from workbench.ledger.queries import Reader
+from workbench.scoring.scorer import grade
 from workbench.wording.comparisons import side_name
 
 MOST_APART = 50
@@ -103,11 +104,14 @@ def _answers(
     return answers
 
 
+_KINDS = {"right": "ok", "wrong": "failed", "partly": "wasted"}
+
+
 def score_kind(one: SampleAnswer) -> str:
     """Return how the page marks a score."""
     if one.value is None:
         return "unknown"
-    return "ok" if one.value >= 1 else "failed" if one.value <= 0 else "wasted"
+    return _KINDS[grade(one.value, one.scale)]
 
 
 def score_text(one: SampleAnswer) -> str:

@@ -14,6 +14,7 @@ from workbench.ledger.answer_rows import SaidScore, UnsentSample, WholeSample
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.report.build import packed_json, write_page
 from workbench.scoring.judge import is_pending
+from workbench.scoring.scorer import grade
 
 MOST_SAMPLES = 20_000
 FIRST_SAMPLES = 20
@@ -153,7 +154,7 @@ def mark(row: WholeSample, judged: SaidScore | None) -> str:
         return "answered"
     if judged["value"] is None:
         return "pending" if is_pending(judged["reason"]) else "unread"
-    return "right" if judged["value"] >= 1 else "wrong" if judged["value"] <= 0 else "partly"
+    return grade(judged["value"], judged["scale"])
 
 
 def sample_browser(

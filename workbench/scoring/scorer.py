@@ -13,6 +13,18 @@ NO_TEXT = "no text to score"
 """The reason of a score where the answer is a tool call alone and a text was asked."""
 
 
+def grade(value: float, scale: Sequence[float] | None) -> Literal["right", "partly", "wrong"]:
+    """Return whether a score is at the top of its scale or at its bottom.
+
+    Args:
+        scale: Its least and its most; None: nothing says so, and 1 alone is right.
+    """
+    least, most = scale or (0.0, 1.0)
+    if value == most or (scale is not None and value > most):
+        return "right"
+    return "wrong" if value <= least else "partly"
+
+
 class CannotJudgeError(Exception):
     """A sample has no target that a scorer can judge by; the text says why."""
 

@@ -9,7 +9,7 @@ WITH item AS (
 own AS (SELECT request_key, count(*) AS attempts FROM judged_attempts WHERE run_id = $run_id GROUP BY request_key),
 scored AS (SELECT * FROM latest_scores WHERE run_id = $run_id),
 judged AS (
-    SELECT request_key, list({scorer: scorer, value: value, reason: reason, extracted: extracted} ORDER BY scorer) AS scores
+    SELECT request_key, list({scorer: scorer, value: value, reason: reason, extracted: extracted, scale: scale_of(scorer_config)} ORDER BY scorer) AS scores
     FROM scored GROUP BY request_key
 ),
 scores_apart AS (

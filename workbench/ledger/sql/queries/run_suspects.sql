@@ -3,7 +3,7 @@
 -- answer itself, without regard to case and blanks; agree: how many models gave it, of all that were scored.
 -- Parameters: run_id, scorer
 WITH judged AS (
-    SELECT item.sample_key, item.sample_id, concat_ws(' · ', item.model, item.variant) AS model, score.value,
+    SELECT item.sample_key, item.sample_id, concat_ws(' · ', item.model, item.variant) AS model, score.value, coalesce(scale_of(score.scorer_config)[2], 1) AS top,
         CASE WHEN json_extract_string(score.scorer_config, '$.name') IS DISTINCT FROM 'judge' THEN score.extracted
             ELSE lower(regexp_replace(trim(response.answer), '\s+', ' ', 'g')) END AS given
     FROM corrected_items AS item
@@ -14,7 +14,7 @@ WITH judged AS (
 ),
 alike AS (
     SELECT sample_key, given AS answer, count(DISTINCT model) AS agree
-    FROM judged WHERE value < 1 AND given <> '' GROUP BY sample_key, given
+    FROM judged WHERE value < top AND given <> '' GROUP BY sample_key, given
 ),
 asked AS (SELECT sample_key, any_value(sample_id) AS sample_id,
     count(DISTINCT model) AS models FROM judged GROUP BY sample_key)

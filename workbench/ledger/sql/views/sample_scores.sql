@@ -17,9 +17,13 @@ WITH score AS (
         arg_max(scorer_config, recorded_at) AS config
     FROM scores WHERE run_id IN (SELECT unnest(run_ids)) GROUP BY run_id, request_key, scorer
 ),
-known AS (SELECT run_id, scorer, any_value(config) AS config FROM score GROUP BY run_id, scorer),
+known AS (
+    SELECT run_id, scorer, any_value(config) AS config, bool_and(said.value BETWEEN 0 AND 1) AS are_shares
+    FROM score GROUP BY run_id, scorer
+),
 scorer AS (
-    SELECT run_id, named.scorer, scale_of(coalesce(known.config, elsewhere.config)) AS scale
+    SELECT run_id, named.scorer, scale_of(coalesce(known.config, elsewhere.config)) AS scale,
+        coalesce(known.are_shares, true) AS are_shares
     FROM (
         SELECT run_id, unnest(scorers) AS scorer FROM run_overview WHERE run_id IN (SELECT unnest(run_ids))
         UNION SELECT run_id, scorer FROM known
@@ -37,7 +41,7 @@ item AS (
     WHERE item.run_id IN (SELECT unnest(run_ids))
 ),
 answer AS (
-    SELECT item.*, scorer.scorer, scorer.scale, score.said.value AS value, score.said.reason AS reason,
+    SELECT item.*, scorer.scorer, scorer.scale, scorer.are_shares, score.said.value AS value, score.said.reason AS reason,
         state_of(item.may_count, item.ends, score.said.value, score.said.reason, item.counted_unknown) AS state
     FROM item
     JOIN scorer ON scorer.run_id = item.run_id
@@ -55,9 +59,9 @@ unjudged AS (
 sample AS (
     SELECT run_id, side, scorer, sample_key, any_value(sample_id) AS sample_id, any_value(own_id) AS own_id,
         any_value(cluster) AS cluster, any_value(reduce) AS reduce,
-        -- how many epochs are right has its own ends, whatever the scores are
-        CASE WHEN any_value(reduce) IS NULL OR any_value(reduce) IN ('mean', 'mode') THEN any_value(scale)
-            ELSE coalesce(any_value(scale), [0.0, 1.0]) END AS scale,
+        -- scores that are all shares are right at 1, also where no scale says so; of others nothing says what is right
+        CASE WHEN any_value(scale) IS NULL AND any_value(reduce) NOT IN ('mean', 'mode') AND bool_and(are_shares)
+            THEN [0.0, 1.0] ELSE any_value(scale) END AS scale,
         count(*) AS asked, count(*) FILTER (accepted) AS answered,
         coalesce(list(value) FILTER (state = 'scored'), []) AS scores,
         count(*) FILTER (state = 'scored') AS scored, count(*) FILTER (state = 'not right') AS not_right,
@@ -98,7 +102,7 @@ counted AS (
 ended AS (  -- of the scored ones, of the known ones, and of each completion: a macro is planned as often as it is named
     SELECT *, list_transform(
         CASE WHEN excluded IS NULL THEN list_concat([scores, known], completions(reduce, known, missing, scale)) END,
-        lambda taken: reduced(reduce, taken)
+        lambda taken: reduced(reduce, taken, scale[2])
     ) AS means
     FROM counted
 )
