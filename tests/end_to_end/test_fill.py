@@ -502,6 +502,13 @@ def test_rows_that_were_cut_off_are_asked_again_with_a_higher_cap(
     assert {row["flag"] for row in rows(sheet)} == {"cut off"}, "and not changed, though they are other requests"
     assert last_line(again) == "filled: marks.xlsx, 0 of 10 rows; 10 flagged (10 cut off)"
     assert asked(platform) == 20
+    bench(*fill, "--again", "truncated", "--max-tokens", "2000")
+    answers = [row["answer"] for row in rows(sheet)]
+    assert {row["flag"] for row in rows(sheet)} == {None}
+    for more in ((), ("--again", "refused"), ("--again", "truncated", "--max-tokens", "3"), ()):
+        assert last_line(bench(*fill, *more)) == "filled: marks.xlsx, 10 of 10 rows"
+        assert [row["answer"] for row in rows(sheet)] == answers, "what was paid for last stays"
+    assert asked(platform) == 30
 
 
 @pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.xlsx"])

@@ -20,7 +20,7 @@ from workbench.evaluation.row_answers import Flag, Kind, RowAnswer, row_answers
 from workbench.job.job import Job
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
-from workbench.planning.again import of_kind
+from workbench.planning.again import of_kind, with_earlier_caps
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel, planned_models, with_cap
 from workbench.planning.sheet_job import only_model, sheet_job
@@ -156,9 +156,11 @@ def _rows(job: Job, models: tuple[PlannedModel, ...], identity: str, ledger: Led
     with Spool() as spool:
         plan = Plan(job, models, identity, spool)
         plan.expand()
-        if options.max_tokens is not None and ledger.exists:  # with a higher cap, they are other requests
+        if ledger.exists:  # with a higher cap, they are other requests
             with reading(ledger, frugal=True) as reader:
-                plan.take_answers(reader, None, of_kind(options.again, options.max_tokens))
+                again = with_earlier_caps(reader, job.name, of_kind(options.again, options.max_tokens))
+                if again.max_tokens is not None or again.earlier_caps:
+                    plan.take_answers(reader, None, again)
         idle = frozenset(name for name, samples in plan.unjudged.items() if samples == plan.samples)
         keys = [plan.request_key_of(number) for number in range(len(plan))]
         return SheetRows(keys, [plan.sample(number).id for number in range(plan.samples)], idle)

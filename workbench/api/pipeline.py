@@ -30,7 +30,16 @@ from workbench.api.session import (
 )
 from workbench.dataset.spool import Spool
 from workbench.display.text import plural
-from workbench.endings import BASE_GENERATION, EXIT_CODES, TO_JUDGE, GateResult, RunEnd, RunStatus, occasion_generation
+from workbench.endings import (
+    BASE_GENERATION,
+    EXIT_CODES,
+    FILLED,
+    TO_JUDGE,
+    GateResult,
+    RunEnd,
+    RunStatus,
+    occasion_generation,
+)
 from workbench.errors import (
     ExitCode,
     Fault,
@@ -54,7 +63,7 @@ from workbench.ledger.journal import JournalFullError
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import InvalidSample, NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
-from workbench.planning.again import INVALIDATED, ReaskPlan, of_kind
+from workbench.planning.again import INVALIDATED, ReaskPlan, of_kind, with_earlier_caps
 from workbench.planning.answer_key import AnswerKeyWriter
 from workbench.planning.estimate import estimate, rehearsed
 from workbench.planning.expand import Plan
@@ -499,6 +508,8 @@ def _take_answers(
         return {}
     with reading(ledger) as reader:  # one for both: a team's ledger takes half a second to open
         refuse_mixing(reader, ledger, simulated=simulated)
+        if FILLED in plan.job.tags:
+            again = with_earlier_caps(reader, plan.job.name, again)
         plan.take_answers(reader, generation, again)
         newest = reader.all(NewestLatencies, models=[model.id for model in plan.models], most=1_000)
     return {of.model: of.latencies_ms for of in newest}

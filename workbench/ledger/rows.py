@@ -30,6 +30,14 @@ class AcceptedAnswer(QueryRow, frozen=True):
     """Why there is nothing to score in it, as `[unscored]` names it; empty: there is."""
 
 
+class HigherCap(QueryRow, frozen=True):
+    """A cap with which answers of a job were asked again that were cut off."""
+
+    query = "higher_caps"
+
+    max_tokens: int
+
+
 class AnsweredByAnother(QueryRow, frozen=True):
     """A request that another model answered last."""
 

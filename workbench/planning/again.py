@@ -6,6 +6,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from workbench.ledger.queries import Reader
+from workbench.ledger.rows import HigherCap
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.planning.models import max_tokens_of
 
@@ -26,6 +28,8 @@ class ReaskPlan(msgspec.Struct, frozen=True):
 
     max_tokens: int | None = None
     """Answers that were cut off are asked again with this cap; None leaves them."""
+    earlier_caps: tuple[int, ...] = ()
+    """Those with which answers that were cut off were asked again before, the highest first: what was answered then counts."""
     sample_keys: frozenset[str] = frozenset()
     """Samples that are asked again as they are."""
     ends: frozenset[str] = frozenset()
@@ -76,6 +80,14 @@ def of_kind(kind: Kind | None, max_tokens: int | None, invalid: frozenset[str] =
             return ReaskPlan(outcomes=_UNREADABLE)
         case None:
             return ReaskPlan()
+
+
+def with_earlier_caps(reader: Reader, job: str, again: ReaskPlan) -> ReaskPlan:
+    """Return the same, where what was asked again with higher caps by earlier runs of a job counts.
+
+    A row of a sheet has one answer, and one that was cut off is not put back in the place of what was paid for since.
+    """
+    return msgspec.structs.replace(again, earlier_caps=tuple(row.max_tokens for row in reader.all(HigherCap, job=job)))
 
 
 def with_raised_limit(fields: dict[str, Any], max_tokens: int) -> dict[str, Any] | None:

@@ -354,10 +354,17 @@ class Plan:
         cut_off: list[int] = []
         for start in range(0, len(self), _LOOKED_UP_AT_ONCE):
             cut_off += self._take(reader, range(start, min(start + _LOOKED_UP_AT_ONCE, len(self))), generation, again)
+        for cap in again.earlier_caps:
+            before = {item: (self._key_of(item), self._answer_of[item], self._raised.get(item)) for item in cut_off}
+            still = set(self._take_raised(reader, cut_off, cap, generation, again))
+            for item, earlier in before.items():
+                if self._answer_of[item] < 0:
+                    self._put_back(item, *earlier)
+                    still.add(item)
+            cut_off = [item for item in cut_off if item in still]
         if again.max_tokens is not None:
-            self._raise(cut_off, again.max_tokens)
-            for start in range(0, len(self._raised), _LOOKED_UP_AT_ONCE):
-                self._take(reader, list(self._raised)[start : start + _LOOKED_UP_AT_ONCE], generation, again)
+            cut_off = [item for item in cut_off if self._raised.get(item, 0) < again.max_tokens]
+            self._take_raised(reader, cut_off, again.max_tokens, generation, again)
         self.look_up_samples(reader)
 
     def look_up_samples(self, reader: Reader) -> None:
@@ -396,8 +403,32 @@ class Plan:
                 cut_off.append(item)
         return cut_off
 
-    def _raise(self, items: list[int], max_tokens: int) -> None:
-        """Give items another request, with a higher cap; one whose cap is as high keeps its answer."""
+    def _take_raised(
+        self, reader: Reader, items: list[int], max_tokens: int, generation: str | None, again: ReaskPlan
+    ) -> list[int]:
+        """Give items another request, with a higher cap, and note the answers that these have; those that were cut off
+        too are given back, and those whose cap is as high, which keep their answer.
+        """
+        raised = self._raise(items, max_tokens)
+        cut_off = [item for item in items if item not in set(raised)]
+        for start in range(0, len(raised), _LOOKED_UP_AT_ONCE):
+            cut_off += self._take(reader, raised[start : start + _LOOKED_UP_AT_ONCE], generation, again)
+        return cut_off
+
+    def _key_of(self, item: int) -> bytes:
+        return bytes(self._keys[item * _KEY_BYTES : (item + 1) * _KEY_BYTES])
+
+    def _put_back(self, item: int, key: bytes, answer: int, raised: int | None) -> None:
+        """Give an item a request that it had before."""
+        self._keys[item * _KEY_BYTES : (item + 1) * _KEY_BYTES] = key
+        self._answer_of[item] = answer
+        del self._raised[item]
+        if raised is not None:
+            self._raised[item] = raised
+
+    def _raise(self, items: list[int], max_tokens: int) -> list[int]:
+        """Give items another request, with a higher cap, and return which; one whose cap is as high keeps its answer."""
+        raised = []
         epochs, variants = self.job.run.epochs, self.job.variants
         for item in items:
             model, entry = self.models[item // epochs % len(self.models)], self._entry_of(item)
@@ -412,3 +443,5 @@ class Plan:
             self._keys[item * _KEY_BYTES : (item + 1) * _KEY_BYTES] = key
             self._raised[item] = max_tokens
             self._answer_of[item] = -1
+            raised.append(item)
+        return raised
