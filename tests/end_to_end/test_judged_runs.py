@@ -134,6 +134,21 @@ def test_a_scheduled_run_is_not_over_before_it_is_judged(bench: Workbench) -> No
     assert [gate["result"] for gate in again["gates"]] == ["met"]
 
 
+def test_a_rest_of_a_budget_that_is_less_than_a_judgement_is_its_end(
+    bench: Workbench, platform: ThreadedServer
+) -> None:
+    with_judge(bench, '[judge]\nwhen = "later"\n')
+    used = bench.json("run", "job.toml", "--no-report", "--fresh")["usage"]["total_tokens"]
+    with_judge(bench, f"[budget]\ntotal_tokens = {used + 700}\n")
+    before = calls(platform)
+    done = bench("run", "job.toml", "--no-report", "--fresh", code=7)
+    assert re.search(
+        r"judge is not asked: the \d+ tokens that the run leaves of its budget are fewer than a judgement", done.stderr
+    )
+    assert f"{SAMPLES} judgements still to be asked for: `" in done.stderr
+    assert calls(platform) - before == SAMPLES
+
+
 @pytest.mark.slow
 def test_tokens_that_are_not_known_leave_nothing_for_a_judge(tmp_path: Path) -> None:
     route = {"reports_usage": False}

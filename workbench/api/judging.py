@@ -28,6 +28,7 @@ from workbench.ledger.rows import CurrentScore, Provenance, ScorableAnswer
 from workbench.ledger.store import Ledger
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.planning.again import Kind, kind_of
+from workbench.planning.expand import SmallBudgetError
 from workbench.planning.run_plan import RunPlan
 from workbench.records import Score
 from workbench.running.options import RunOptions
@@ -144,6 +145,11 @@ class _JudgesOfRun:
             if found.to_send and why:
                 return _noted(end, f"{scorer.named} is not asked: {why}", ExitCode.STOPPED)
             done = await judge(self._where, ledger, found, self._options)
+        except SmallBudgetError as error:
+            why = (
+                f"the {count(error.tokens)} tokens that the run leaves of its budget are fewer than a judgement may use"
+            )
+            return _noted(end, f"{scorer.named} is not asked: {why} ({count(error.least)})", ExitCode.STOPPED)
         except WorkbenchError as error:
             return _noted(end, f"{scorer.named} has not judged everything: {error}", ExitCode.INCOMPLETE)
         finally:

@@ -77,6 +77,15 @@ class PlannedItem(msgspec.Struct, frozen=True):
     """The sample's content as JSON, for the ledger."""
 
 
+class SmallBudgetError(InputError):
+    """A budget of tokens has no room for a single request, which may use at least so many."""
+
+    def __init__(self, where: str, tokens: int, least: int) -> None:
+        problem = f"{tokens} tokens are fewer than one request may use ({least})"
+        super().__init__(Fault(where, problem, "raise it, or lower max_tokens"))
+        self.tokens, self.least = tokens, least
+
+
 class Plan:
     """Every request of a run: `samples x variants x models x epochs` items, numbered.
 
@@ -312,8 +321,7 @@ class Plan:
     def _check_budget(self) -> None:
         budget, least = self.job.budget.total_tokens, self._least_tokens
         if budget is not None and least is not None and least > budget:
-            problem = f"{budget} tokens are fewer than one request may use ({least})"
-            raise InputError(Fault(self.job.where("budget", "total_tokens"), problem, "raise it, or lower max_tokens"))
+            raise SmallBudgetError(self.job.where("budget", "total_tokens"), budget, least)
 
     def _add(
         self, row: Row, messages: list[dict[str, Any]], variant: Variant, key: str, seen_bodies: dict[int, int]
