@@ -1,5 +1,6 @@
 """`runs` and `show`: what is running, and tables that fit the terminal."""
 
+import json
 import os
 import pty
 import re
@@ -13,12 +14,14 @@ import pytest
 
 from tests.compared_runs import record
 from tests.conftest import COMMAND, Workbench, job, quick, sums
+from tests.pages import Page
 from tests.unit.ledger.ledger_rows import STARTED_AT, key
 from tests.waiting import all_shown, until
 from workbench.ledger.entries import score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.local_platform.config import PlatformConfig, load_config
 from workbench.local_platform.server import ThreadedServer
+from workbench.outcomes import Outcome
 from workbench.records import Score
 
 
@@ -225,3 +228,21 @@ def test_what_a_later_run_completed_is_not_said_to_be_missing(bench: Workbench) 
     assert "shows what is missing" in bench("runs").stderr, "a part of it is not all of it"
     bench("run", "job.toml", "--no-report")
     assert "shows what is missing" not in bench("runs").stderr
+
+
+def test_a_model_that_was_down_makes_no_job_look_worse(bench: Workbench) -> None:
+    right, wrong = [1.0] * 8, [0.0] * 8
+    for number in (1, 2, 4):
+        record(bench, f"r{number}", {"good": right, "bad": wrong}, scorers=["exact"])
+    down = {("good", sample): Outcome.ROUTE_DOWN for sample in range(8)}
+    record(bench, "r3", {"good": [None] * 8, "bad": wrong}, scorers=["exact"], outcomes=down)
+    cut = {("good", 7): Outcome.ROUTE_DOWN}
+    record(bench, "r5", {"good": [*right[:7], None], "bad": wrong}, scorers=["exact"], outcomes=cut)
+    page = Page(Path(bench.json("report")["report"]).with_name("index.html"))
+    (chart,) = [one for one in page.charts if "as before" in json.dumps(one) or "series" in json.dumps(one)]
+    (points,) = {json.dumps(layer["data"]["values"]) for layer in chart["layer"] if "values" in layer["data"]}
+    drawn = [(row["mean"], row.get("low"), row.get("high")) for row in json.loads(points)]
+    assert drawn == [(0.5, None, None)] * 3 + [(pytest.approx(0.46875), pytest.approx(0.4375), 0.5)]
+    assert re.search(
+        r"Without a point, as not all models have a score: j, [^:]*\d\d:\d\d[^:]*: good did not answer\.", page.text
+    )

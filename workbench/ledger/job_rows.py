@@ -106,6 +106,8 @@ class ModelMean(QueryRow, frozen=True):
     scorer: str
     model: str | None
     """None: over all models."""
+    answered: int
+    """Requests with an answer."""
     scored: int
     mean: float | None
     """None: of a model without any score that is known."""
@@ -131,6 +133,20 @@ def run_means(means: Sequence[ModelMean]) -> list[ModelMean]:
         if row.model is None:
             first.setdefault(row.run_id, row)
     return list(first.values())
+
+
+def silent_models(means: Sequence[ModelMean]) -> dict[str, list[ModelMean]]:
+    """Run id -> its models without any score that is known by the scorer of `run_means`, where others have some.
+
+    Args:
+        means: In the order of the query.
+    """
+    scorers = {row.run_id: row.scorer for row in run_means(means)}
+    found: dict[str, list[ModelMean]] = {}
+    for row in means:
+        if row.model is not None and row.mean is None and row.scorer == scorers.get(row.run_id):
+            found.setdefault(row.run_id, []).append(row)
+    return found
 
 
 class BestAndWorst(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 import workbench.display.commands as commands
+import workbench.display.text as people
 import workbench.settings.clock as clock
 from workbench.allowance.lately import drawn_lately
 from workbench.display.columns import column, columns
@@ -15,7 +16,7 @@ from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.latest import latest
 from workbench.evaluation.ongoing import as_now
 from workbench.evaluation.run_figures import broken_scorers, unjudged_answers
-from workbench.ledger.job_rows import JobRuns, ModelMean, NewestRun, RunLine, run_means
+from workbench.ledger.job_rows import JobRuns, ModelMean, NewestRun, RunLine, run_means, silent_models
 from workbench.ledger.rows import Provenance, RunId
 from workbench.report import time_charts
 from workbench.report.build import PageContext, result
@@ -40,6 +41,8 @@ from workbench.wording.scores import range_text
 
 _LATELY = timedelta(days=1)
 MOST_RUNS = 20
+_MOST_NAMED = 3
+"""Runs that a note names."""
 """Of the log; of each job the scores of more are drawn."""
 
 
@@ -150,9 +153,20 @@ def _sparks(scores: Sequence[ModelMean], colours: Colours) -> dict[str, list[dic
     return found
 
 
+def _left_out_text(runs: Sequence[ModelMean], silent: dict[str, list[ModelMean]], zone: str) -> str:
+    """Return which runs have no point, as the mean of the others would look like a change; the newest first."""
+    named = [
+        f"{run.job}, {said_by_clock(run.started_at, zone)}: "
+        + "; ".join(f"{row.model} {'has no score' if row.answered else 'did not answer'}" for row in silent[run.run_id])
+        for run in reversed(runs[-_MOST_NAMED:])
+    ]
+    more = f" and {people.count(len(runs) - len(named))} more" if len(runs) > len(named) else ""
+    return people.visible(f"Without a point, as not all models have a score: {' · '.join(named)}{more}.")
+
+
 def _charts(found: Result[ModelMean], zone: str) -> list[Chart]:
     """Mean score by job over time, in the times of a zone."""
-    means = run_means(found.rows)
+    means, silent = run_means(found.rows), silent_models(found.rows)
     points = [
         {
             "series": row.job,
@@ -160,7 +174,9 @@ def _charts(found: Result[ModelMean], zone: str) -> list[Chart]:
             "when": said_by_clock(row.started_at, zone),
             "mean": row.centre,
         }
+        | ({} if row.at_worst == row.at_best else {"low": row.at_worst, "high": row.at_best})
         for row in means
+        if row.run_id not in silent
     ]
     jobs = sorted({run.job for run in means})
     if len(points) <= len(jobs):
@@ -171,4 +187,6 @@ def _charts(found: Result[ModelMean], zone: str) -> list[Chart]:
     )  # fmt: skip
     drawing = time_charts.lines_over_time(points, "mean", "mean score", Colours(jobs).scale(jobs), zone=zone)
     note = "Each point is a run: the mean over all its models, by the job’s first scorer."
+    if left_out := [row for row in means if row.run_id in silent]:
+        note += f" {_left_out_text(left_out, silent, zone)}"
     return [drawn("jobs", "Do the jobs score as before?", drawing, shown, note)]

@@ -1,5 +1,5 @@
 -- Mean scores of the newest runs over samples, of those that are known (see `sample_scores`), by run and scorer: by model (and
--- variant), and over all models (model NULL). scored: such samples. at_worst and at_best: between
+-- variant), and over all models (model NULL). answered: requests with an answer; scored: such samples. at_worst and at_best: between
 -- which the mean over all asked is (NULL: no scale says so). place: of the scorer in its job, the first being 1 (NULL: it is
 -- not named there). Of a model that was asked and of which no score is known, mean is NULL; over all models there is no such row.
 -- Parameters: most (how many runs), run_ids (list; NULL takes all)
@@ -9,7 +9,7 @@ WITH newest AS (
     ORDER BY started_at DESC NULLS LAST LIMIT $most
 )
 SELECT newest.run_id, newest.job, newest.started_at, list_position(any_value(newest.scorers), sample.scorer) AS place, sample.scorer,
-    sample.side AS model, count(sample.value) AS scored, avg(sample.value) AS mean,
+    sample.side AS model, sum(sample.answered)::BIGINT AS answered, count(sample.value) AS scored, avg(sample.value) AS mean,
     CASE WHEN count(sample.low) = count(*) FILTER (sample.excluded IS NULL) THEN avg(sample.low) END AS at_worst,
     CASE WHEN count(sample.high) = count(*) FILTER (sample.excluded IS NULL) THEN avg(sample.high) END AS at_best
 FROM newest JOIN sample_scores((SELECT list(run_id) FROM newest)) AS sample USING (run_id)
