@@ -86,6 +86,7 @@ class OddServer:
         self.requests.append(prompt)
         self.arrived_at.append(time.monotonic())
         word = prompt.split()[0]
+        message: dict[str, Any] | None
         message, finish = SAID.get(word, ({"content": f"The answer is 4. {KEY}"}, "stop"))
         prompt_tokens, completion_tokens, total_tokens = USED.get(word, (1, 1, 2))
         usage: dict[str, Any] = {
@@ -115,6 +116,8 @@ class OddServer:
             case "strange":
                 usage = {"total_tokens": [1], "completion_tokens_details": "no"}
                 message = {"content": 4, "tool_calls": {"a": 1}, "reasoning_content": ["r"]}
+            case "numbered":
+                message, usage = None, {"prompt_tokens": 30, "completion_tokens": 12}
         choice = {"index": 0, "finish_reason": finish, "message": message}
         answer = {"model": "m", "choices": [choice], "usage": usage}
         text = _spelled(word, json.dumps(answer))

@@ -26,6 +26,15 @@ def test_a_count_beyond_all_reason_is_unknown(oddly: Workbench) -> None:
     assert oddly.json("ledger", "check")["sound"]
 
 
+def test_the_usage_of_an_answer_that_cannot_be_read_counts(oddly: Workbench) -> None:
+    prompts(oddly, "numbered", "plain")
+    result = run(oddly, code=3)
+    assert result["outcomes"] == {"malformed_body": 1, "ok": 1}
+    assert (result["usage"]["total_tokens"], result["usage"]["calls_without_usage"]) == (44, 0)
+    assert [row["total_tokens"] for row in oddly.json("usage")] == [44]
+    assert oddly.json("ledger", "check")["sound"]
+
+
 @pytest.mark.slow
 def test_a_budget_that_a_route_overruns_is_reported(oddly: Workbench) -> None:
     prompts(oddly, "greedy", more="\n[budget]\ntotal_tokens = 1000\n")

@@ -60,7 +60,7 @@ def judged(value: dict[str, Any] | list[Any] | str | float | None) -> Verdict:
         return Verdict(Outcome.NULL_BODY, "HTTP 200 with the body null")
     completion = completion_from(value)
     if isinstance(completion, str):
-        return Verdict(Outcome.MALFORMED_BODY, f"HTTP 200 with {completion}")
+        return Verdict(Outcome.MALFORMED_BODY, f"HTTP 200 with {completion}", _usage_alone(value))
     spoken = bool((completion.answer or "").strip()) or bool(completion.tool_calls)
     said = ("an answer" if spoken else "no text") + f", finish_reason {completion.finish_reason}"
     ended = _ended(completion.finish_reason)
@@ -83,6 +83,15 @@ def judged(value: dict[str, Any] | list[Any] | str | float | None) -> Verdict:
     if ended == "cut":
         return Verdict(Outcome.TRUNCATED, said, completion)
     return Verdict(Outcome.EMPTY, f"neither text nor tool call, finish_reason {completion.finish_reason}", completion)
+
+
+def _usage_alone(value: Any) -> Completion | None:
+    """Return what a body that is not a completion says of its usage, which was paid for all the same; None where it does not."""
+    usage = usage_from(value.get("usage")) if isinstance(value, dict) else Usage()
+    if usage == Usage():
+        return None
+    served, response_id = _string(value.get("model")), _string(value.get("id"))
+    return Completion(None, None, (), None, served, usage, response_id)
 
 
 def is_error(value: Any) -> bool:
