@@ -182,6 +182,29 @@ def test_a_body_nested_too_deeply_is_refused_before_anything_is_drawn(route: str
         assert server.platform.state.draws() == []
 
 
+@pytest.mark.parametrize(
+    ("text", "half"),
+    [
+        (r"\ud800", r"\ud800"),
+        (r"\udc00", r"\udc00"),
+        (r"\\\ud83d\ude00\uD83Dx", r"\uD83D"),
+        (r"\ud83d\ude00\\ud800", None),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_named(text: str, half: str | None) -> None:
+    body = '{"model": "m", "messages": [{"role": "user", "content": "' + text + '"}]}'
+    with ThreadedServer(platform_of({"id": "m"})) as server, Caller(server) as caller:
+        reply = caller.http.post(
+            "/api/chat/completions", content=body.encode(), headers={"Content-Type": "application/json"}
+        )
+    if half is None:
+        assert reply.status_code == 200
+        return
+    assert reply.status_code == 422
+    at = body.rindex(half)
+    assert reply.json()["detail"][0]["msg"] == f"JSON decode error: {half} at byte {at} is half of a surrogate pair"
+
+
 def test_many_short_lists_are_not_deep() -> None:
     with ThreadedServer(platform_of({"id": "m", "simulated": "echo"})) as server, Caller(server) as caller:
         assert caller.ask("m", x=[[]] * 1000).status_code == 200

@@ -20,8 +20,11 @@ def test_the_size_of_a_body() -> None:
     with ThreadedServer(platform_of({"id": "m"}, limits={"body_bytes": 2048})) as server, Caller(server) as caller:
         assert caller.ask("m", "x" * 1500).status_code == 200
         refused = caller.ask("m", "x" * 3000)
-    assert refused.status_code == 413
-    assert isinstance(refused.json()["detail"], str)
+        size = len(refused.request.content)
+        chunks = caller.http.post("/api/chat/completions", content=iter([b"x" * 1500] * 2))
+    assert refused.status_code == chunks.status_code == 413
+    assert refused.json()["detail"] == f"the body has {size} bytes; expected at most 2048 bytes"
+    assert chunks.json()["detail"] == "the body has more; expected at most 2048 bytes"
 
 
 @pytest.mark.parametrize(("allowed", "status"), [(1024, 400), (60_000, 200)])

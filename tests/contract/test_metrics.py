@@ -76,10 +76,12 @@ class Failing(State):
 
     is_full = False
 
-    def open_draw(self, account: str, requested: str, route: str, weight: float, estimated_tokens: int) -> int:
+    def open_draw(
+        self, account: str, requested: str, route: str, weight: float, estimated_tokens: int, first: int | None = None
+    ) -> int:
         if self.is_full:
             raise StateError("disk full")
-        return super().open_draw(account, requested, route, weight, estimated_tokens)
+        return super().open_draw(account, requested, route, weight, estimated_tokens, first)
 
     def try_to_write(self) -> None:
         if self.is_full:

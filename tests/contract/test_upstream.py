@@ -307,6 +307,28 @@ def test_the_usage_of_an_answer_that_is_no_completion_is_taken(served: Served) -
         assert server.platform.accounts.drawn_units("lab") == 15
 
 
+@pytest.mark.parametrize(("exhausted", "attempts"), [("refuse", 1), ("fallback", 2)])
+def test_no_attempt_begins_once_the_allowance_is_used_up(served: Served, exhausted: str, attempts: int) -> None:
+    routes: list[dict[str, Any]] = [
+        {"id": "m", "base_url": served.url, "upstream": "empty choices", "fallback": "other"},
+        {"id": "other", "simulated": "prose", "weight": 0.0},
+    ]
+    settings: dict[str, Any] = {"allowance": {"units": 4}, "silent": {"exhausted": exhausted}, "clock_speed": 50}
+    with ThreadedServer(platform_of(*routes, **settings), State()) as server, Caller(server) as caller:
+        assert caller.ask("m").status_code == (200 if exhausted == "fallback" else 500)
+        assert len(server.platform.state.draws()) == attempts
+        assert server.platform.statistics.as_object()["routes"]["m"]["attempts"] == 1
+
+
+def test_the_attempts_of_a_call_are_one_call_to_its_account(served: Served) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        assert caller.ask("empty choices").status_code == 500
+        assert caller.ask("no usage").status_code == 200
+        assert len(server.platform.state.draws()) == 4
+        rows = {row["model"]: row for row in caller.http.get("/api/usage").json()["days"]}
+        assert [(row["calls"], row["calls_without_usage"]) for row in rows.values()] == [(1, 0), (1, 1)]
+
+
 @pytest.mark.parametrize("streamed", [False, True])
 def test_thinking_has_the_documents_name_whatever_the_model_server_calls_it(served: Served, streamed: bool) -> None:
     """Chat completion response: `reasoning_content`, on routes that emit thinking."""

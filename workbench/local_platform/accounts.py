@@ -90,8 +90,13 @@ class Accounts:
             self._reread_at, self._reread_cost_s = time.monotonic(), time.thread_time() - begin_s
         return self._drawn[account]
 
-    async def open_draw(self, account: str, requested: str, route: Route, estimated_tokens: int) -> "OpenDraw":
+    async def open_draw(
+        self, account: str, requested: str, route: Route, estimated_tokens: int, first: int | None = None
+    ) -> "OpenDraw":
         """Begin a draw; it is durable on return, so that the request may be sent.
+
+        Args:
+            first: The number of the draw of the call's first attempt; None: this is it.
 
         Raises:
             StateError: It cannot be written down.
@@ -106,7 +111,7 @@ class Accounts:
                     raise
                 await asyncio.sleep(_RETRY_S)
         with self._failing(group):
-            number = self._state.open_draw(account, requested, route.id, route.weight, estimated_tokens)
+            number = self._state.open_draw(account, requested, route.id, route.weight, estimated_tokens, first)
         group.wrote = True
         draw = OpenDraw(self, number, account, route.weight, estimated_tokens)
         self.count(draw, route.weight * estimated_tokens)
@@ -248,23 +253,23 @@ class OpenDraw:
 
     def __init__(self, accounts: Accounts, number: int, account: str, weight: float, estimated_tokens: int) -> None:
         self.account, self.window = account, accounts.window()
-        self._accounts, self._number = accounts, number
+        self._accounts, self.number = accounts, number
         self._weight, self._estimated = weight, estimated_tokens
 
     def settle(self, prompt_tokens: int, completion_tokens: int, total_tokens: int) -> None:
         """Count what a route said that it drew."""
         self._accounts.write(
-            lambda state: state.settle_draw(self._number, prompt_tokens, completion_tokens, total_tokens)
+            lambda state: state.settle_draw(self.number, prompt_tokens, completion_tokens, total_tokens)
         )
         self._accounts.count(self, self._weight * (total_tokens - self._estimated))
 
     def release(self) -> None:
         """Count a request that certainly drew nothing."""
-        self._accounts.write(lambda state: state.release_draw(self._number))
+        self._accounts.write(lambda state: state.release_draw(self.number))
         self._accounts.count(self, -self._weight * self._estimated)
 
     def estimate(self, tokens: int, reason: str) -> None:
         """Count a request that ended without saying what it drew, and why."""
-        self._accounts.write(lambda state: state.estimate_draw(self._number, tokens, reason))
+        self._accounts.write(lambda state: state.estimate_draw(self.number, tokens, reason))
         self._accounts.count(self, self._weight * (tokens - self._estimated))
         self._estimated = tokens

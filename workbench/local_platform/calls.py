@@ -1,5 +1,6 @@
 """A caller's request, understood: which route is meant, and the body that goes to its model."""
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from workbench.local_platform.request_check import first_fault, model_fault
 
 BYTES_A_TOKEN = 4
 _SHOWN_BYTES = 200
+_ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _MOST_LEVELS = 256
 """How deep a body may be nested: below what every encoder on its way can follow."""
 
@@ -38,6 +40,8 @@ class Course:
     """As the route that answered reported."""
     failure: str | None = None
     """Why another route was asked."""
+    first_draw: int | None = None
+    """The number of the draw of its first attempt."""
 
 
 @dataclass(frozen=True)
@@ -191,12 +195,28 @@ def _decoded(content_type: str, raw: bytes) -> dict[str, Any]:
     try:
         body = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _invalid("json_invalid", f"JSON decode error: {error}", raw) from error
+        half = _half_a_pair(raw)
+        what = error if half is None else f"{half[0].decode()} at byte {half.start()} is half of a surrogate pair"
+        raise _invalid("json_invalid", f"JSON decode error: {what}", raw) from error
     if not isinstance(body, dict):
         raise _invalid("dict_type", "Input should be a valid dictionary", raw)
     if raw.count(b"[") + raw.count(b"{") > _MOST_LEVELS and _levels(body) > _MOST_LEVELS:
         raise _invalid("json_invalid", f"JSON decode error: nested more than {_MOST_LEVELS} levels deep", raw)
     return body
+
+
+def _half_a_pair(raw: bytes) -> re.Match[bytes] | None:
+    """Return the first escape that stands for half of a character: a surrogate without the other one."""
+    high: re.Match[bytes] | None = None
+    for escape in _ESCAPE.finditer(raw):
+        code = int(escape[1] or b"0", 16)
+        is_low = 0xDC00 <= code < 0xE000
+        if high is not None and not (is_low and escape.start() == high.end()):
+            return high
+        if is_low and high is None:
+            return escape
+        high = escape if 0xD800 <= code < 0xDC00 else None
+    return high
 
 
 def _levels(value: Any) -> int:

@@ -16,8 +16,7 @@ async def body_of(request: web.Request, most_bytes: int, patience_s: float) -> b
     """Return a request's body.
 
     Raises:
-        RefusedError: It is compressed, does not come in time, or breaks off.
-        web.HTTPRequestEntityTooLarge: It is longer than it may be.
+        RefusedError: It is compressed, longer than it may be, does not come in time, or breaks off.
     """
     if request.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):
         raise RefusedError(415, "the body is compressed; send it as it is")
@@ -27,8 +26,10 @@ async def body_of(request: web.Request, most_bytes: int, patience_s: float) -> b
             async for part in request.content.iter_any():
                 body += part
                 if len(body) > most_bytes:
-                    raise web.HTTPRequestEntityTooLarge(most_bytes, len(body))
-    except web.HTTPException:  # larger than a body may be
+                    declared = request.content_length
+                    sent = f"has {declared} bytes" if declared is not None and declared > most_bytes else "has more"
+                    raise RefusedError(413, f"the body {sent}; expected at most {most_bytes} bytes")
+    except RefusedError:
         raise
     except TimeoutError as error:
         raise RefusedError(408, f"the body did not come within {patience_s:g} s") from error

@@ -130,7 +130,11 @@ class Gateway:
         self.statistics.attempted(route.id)
         call.course.attempts += 1
         estimated_tokens = call.estimated_tokens(self._assumed)
-        return await self._accounts.open_draw(call.account, call.requested, route, estimated_tokens)
+        draw = await self._accounts.open_draw(
+            call.account, call.requested, route, estimated_tokens, call.course.first_draw
+        )
+        call.course.first_draw = call.course.first_draw or draw.number
+        return draw
 
     def _close_draw(
         self, draw: OpenDraw, call: Call, route: Route, usage: Usage | None, chars: int, reason: str
@@ -193,21 +197,23 @@ class Gateway:
         if self._silent.time_limit_per == "request":
             end_s = self._clock.now_s() + self.limit_s(call.route)
         try:
-            return call.route, await self._attempts(call.route, once, end_s)
+            return call.route, await self._attempts(call, call.route, once, end_s)
         except Failure as failure:
             fallback = self._catalogue.fallback_of(call.route)
             if fallback is None or failure.is_the_callers or self._clock.now_s() >= end_s:
                 raise
+            if self._silent.exhausted != "fallback" and self._has_nothing_left(call):
+                raise
             first = failure
             call.course.failure = first.text
         try:
-            answered = await self._attempts(fallback, once, end_s)
+            answered = await self._attempts(call, fallback, once, end_s)
         except Failure:
             raise first from None
         self.statistics.fallbacks[call.route.id, fallback.id] += 1
         return fallback, answered
 
-    async def _attempts(self, route: Route, once: Once[T], end_s: float) -> T:
+    async def _attempts(self, call: Call, route: Route, once: Once[T], end_s: float) -> T:
         attempt = 0
         while True:
             self._refuse_cold(route)
@@ -228,7 +234,14 @@ class Gateway:
                 self._cool(route, failure)
                 raise failure
             await self._clock.sleep(pause_s)
+            if route is call.meant and self._has_nothing_left(call):
+                raise failure
             attempt += 1
+
+    def _has_nothing_left(self, call: Call) -> bool:
+        """Return whether the account's allowance was used up meanwhile, by the attempts of this call or by others."""
+        is_reserved = call.is_batch and self._accounts.is_reserved(call.account)
+        return is_reserved or self._accounts.is_exhausted(call.account)
 
     def _cool(self, route: Route, failure: Failure) -> None:
         if self._silent.cooldown_s and self.status_of(failure) in self._silent.cooldown_after:

@@ -233,9 +233,9 @@ class Pane:
             raise _Refused(415, "This is not a form.")
         try:
             body = await body_of(request, _MOST_FORM_BYTES, self._config().limits.request_s)
-        except web.HTTPRequestEntityTooLarge as error:
-            raise _Refused(413, "This form is too large.") from error
         except RefusedError as error:
+            if error.status == 413:
+                raise _Refused(413, "This form is too large.") from error
             raise _Refused(error.status, f"This form did not come whole: {error.detail}.") from error
         with contextlib.suppress(ValueError):
             found = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20)

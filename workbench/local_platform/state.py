@@ -22,6 +22,8 @@ CREATE TABLE IF NOT EXISTS draws (
 ) STRICT
 """
 _DRAWS_BY_ACCOUNT = "CREATE INDEX IF NOT EXISTS draws_by_account ON draws (account, at)"
+_FIRST_DRAWS = "ALTER TABLE draws ADD COLUMN first_draw INTEGER"
+"""Of the call that a draw belongs to; NULL: it is the first one."""
 _LINKS = """
 CREATE TABLE IF NOT EXISTS links (
     hash BLOB PRIMARY KEY, account TEXT NOT NULL, kind TEXT NOT NULL, created_at REAL NOT NULL, expires_at REAL NOT NULL
@@ -35,8 +37,9 @@ CREATE TABLE IF NOT EXISTS keys (
 {_LINKS};
 {_DRAWS};
 {_DRAWS_BY_ACCOUNT};
+{_FIRST_DRAWS};
 PRAGMA application_id = 1463962196;
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 """
 _STEPS = {
     1: ("ALTER TABLE keys ADD COLUMN last_used_at REAL",),
@@ -49,9 +52,10 @@ _STEPS = {
         "DROP TABLE earlier_draws",
     ),
     3: ("ALTER TABLE keys ADD COLUMN name TEXT NOT NULL DEFAULT ''", _LINKS),
+    4: (_FIRST_DRAWS,),
 }
 """Version -> what brings a file of it to the next one."""
-_VERSION, _APPLICATION = 4, 1463962196
+_VERSION, _APPLICATION = 5, 1463962196
 _ID_DIGITS = 8
 MOST_NAME_CHARS = 100
 
@@ -93,6 +97,7 @@ class DailyDraws(msgspec.Struct, frozen=True):
     model: str | None
     """As it was asked for; None: of usage that was added by hand."""
     calls: int
+    """Those that used something, or may have; the attempts of one are one call."""
     calls_without_usage: int
     prompt_tokens: int | None
     completion_tokens: int | None
@@ -337,12 +342,18 @@ class State:
         """Record when the key with a hash was used (Unix seconds)."""
         self._execute("UPDATE keys SET last_used_at = ? WHERE hash = ?", (at, key))
 
-    def open_draw(self, account: str, requested: str, route: str, weight: float, estimated_tokens: int) -> int:
-        """Record, before a request is sent, that it may use tokens; unsettled until its usage is known."""
-        row = (self.now_s(), account, requested, route, weight, estimated_tokens)
+    def open_draw(
+        self, account: str, requested: str, route: str, weight: float, estimated_tokens: int, first: int | None = None
+    ) -> int:
+        """Record, before a request is sent, that it may use tokens; unsettled until its usage is known.
+
+        Args:
+            first: The draw of the call's first attempt; None: this is it.
+        """
+        row = (self.now_s(), account, requested, route, weight, estimated_tokens, first)
         cursor = self._execute(
-            "INSERT INTO draws (at, account, source, requested, route, weight, settled, estimated_tokens) "
-            "VALUES (?, ?, 'api', ?, ?, ?, 0, ?)",
+            "INSERT INTO draws (at, account, source, requested, route, weight, settled, estimated_tokens, first_draw) "
+            "VALUES (?, ?, 'api', ?, ?, ?, 0, ?, ?)",
             row,
         )
         return cursor.lastrowid or 0
@@ -415,7 +426,8 @@ class State:
             most: How many; -1 is all.
         """
         rows = self._execute(
-            "SELECT * FROM draws WHERE (:account IS NULL OR account = :account)"
+            "SELECT id, at, account, source, requested, route, weight, settled, prompt_tokens, completion_tokens, total_tokens,"
+            " estimated_tokens, note FROM draws WHERE (:account IS NULL OR account = :account)"
             " AND (NOT :unsettled_only OR NOT settled) ORDER BY id DESC LIMIT :most",
             {"account": account, "unsettled_only": unsettled_only, "most": most},
         )
@@ -455,7 +467,8 @@ class State:
 
 def _daily_draws(db: sqlite3.Connection, account: str, since: float) -> list[DailyDraws]:
     rows = db.execute(
-        "SELECT date(at, 'unixepoch') AS day, requested, sum(source = 'api'), sum(NOT settled), sum(prompt_tokens), "
+        "SELECT date(at, 'unixepoch') AS day, requested, count(DISTINCT iif(source = 'api', coalesce(first_draw, id), NULL)), "
+        "count(DISTINCT iif(settled, NULL, coalesce(first_draw, id))), sum(prompt_tokens), "
         "sum(completion_tokens), sum(total_tokens), total(weight * iif(settled, total_tokens, estimated_tokens)), "
         "total(iif(settled, 0, weight * estimated_tokens)) "
         "FROM draws WHERE account = ? AND at >= ? GROUP BY day, requested ORDER BY day DESC, requested",
