@@ -115,3 +115,15 @@ def test_a_pilot_goes_with_no_other_kind_of_run(measured: tuple[Workbench, Threa
     bench, _ = measured
     for more in (("--fresh",), ("--limit", "3"), ("--again", "invalidated")):
         assert "--pilot runs the whole job" in bench("run", "job.toml", "--pilot", "5", *more, code=2).stderr
+
+
+def test_a_scorer_that_fails_stops_no_run_after_its_pilot(measured: tuple[Workbench, ThreadedServer]) -> None:
+    bench, server = measured
+    bench.write("own.py", "def own(answer, sample):\n    raise ValueError('no such table')\n")
+    bench.write("job.toml", job("m") + '[[scorers]]\nname = "custom"\nfunction = "own.py:own"\n')
+    done = bench("run", "job.toml", "--pilot", "8", "--yes", "--no-report", code=3)
+    assert server.platform.statistics.requests.total() == 40
+    assert "custom failed on 8 of 8 answers: ValueError: no such table" in done.stdout
+    assert "custom failed on 40 of 40 answers: ValueError: no such table" in done.stdout
+    (ends,) = {(run["status"], run["pending"]) for run in bench.json("runs")}
+    assert ends == ("complete", 0)

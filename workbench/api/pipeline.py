@@ -331,7 +331,7 @@ def _with_failed_scorers(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:
         return end
     with reading(ledger, frugal=True) as reader:
         is_left = judges_nothing(broken_scorers(reader, [end.summary.run_id]))
-    return msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE) if is_left else end
+    return msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE, is_unscored=True) if is_left else end
 
 
 def _columns(plan: Plan) -> DatasetColumns:

@@ -213,7 +213,8 @@ def _checked_run(where: Target, job: Job, chosen: RunOptions, given: dict[str, A
         before = handlers()
         first = _run(where, pilot_of(job, given["pilot"]), chosen, given | {"no_report": True}, is_pilot=True)
         restore(before)  # a run leaves signals ignored; the question and the run after it are to hear them
-        failed = first.exit_code != ExitCode.DONE and (given["yes"] or first.exit_code != ExitCode.INCOMPLETE)
+        is_enough = first.is_unscored or (first.exit_code == ExitCode.INCOMPLETE and not given["yes"])
+        failed = first.exit_code != ExitCode.DONE and not is_enough
         if failed or not _is_confirmed(where, job, chosen, given):
             if given["as_json"]:
                 print_json(first.as_object())
