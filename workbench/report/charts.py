@@ -20,7 +20,7 @@ from workbench.report.chart_parts import (
     text_tip,
     tip,
 )
-from workbench.report.drawing import Colours
+from workbench.report.drawing import Colours, told_apart
 from workbench.stats.intervals import Interval
 from workbench.wording.scores import mean_text
 
@@ -123,7 +123,7 @@ def cost_chart(rows: Sequence[Spec], cost: tuple[str, str], colours: Colours) ->
     beside = len(rows) <= _MOST_NAMED
     legend = {"legend": None} if beside else {}
     colour = category("model", scale={"domain": names, "range": own}, title=None, **legend)
-    shape = category("model", scale={"domain": names, "range": _shapes(own)}, title=None, **legend)
+    shape = category("model", scale={"domain": names, "range": told_apart(own, _SHAPES)}, title=None, **legend)
     titles = {
         "cost": cost,
         "p50": ("median seconds to the answer", "median seconds, logarithmic"),
@@ -202,11 +202,6 @@ def _above_zero(rows: Sequence[Spec], field: str) -> list[Spec]:
 
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
-
-
-def _shapes(colours: Sequence[str]) -> list[str]:
-    """Return a shape for each, another one where a colour comes again: together they tell six times as many apart."""
-    return [_SHAPES[colours[:place].count(colour) % len(_SHAPES)] for place, colour in enumerate(colours)]
 
 
 _TROUBLES = {

@@ -3,8 +3,9 @@
 Colours are the page's own CSS variables, so one drawing serves light and dark.
 """
 
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from markupsafe import Markup
@@ -14,6 +15,7 @@ from workbench.report.bundle import VEGA_LITE
 from workbench.report.chart_parts import Spec
 from workbench.report.tables import Table
 
+T = TypeVar("T")
 MOST_CHARS = 34
 """A label's length; the program itself may cut one within a character."""
 _WORD_JOINER = "\u2060"  # not seen
@@ -69,6 +71,8 @@ def _clipped(text: str, number: int) -> str:
 
 
 MODEL_COLOURS = 12
+_MIXES = ("", "55%, var(--ink)", "50%, var(--ground)", "30%, var(--ink)")
+"""What a colour is mixed with where it comes again."""
 _AXIS_PX = 40
 
 
@@ -101,12 +105,20 @@ class Colours:
         self._place = {model: place for place, model in enumerate(order)}
 
     def of(self, model: str) -> str:
-        """Return a CSS colour."""
-        return f"var(--m{self._place.get(model, 0) % MODEL_COLOURS})"
+        """Return a CSS colour; after so many models each comes again, darker or paler."""
+        again, place = divmod(self._place.get(model, 0), MODEL_COLOURS)
+        mix = _MIXES[again % len(_MIXES)]
+        return f"color-mix(in oklab, var(--m{place}) {mix})" if mix else f"var(--m{place})"
 
     def scale(self, models: Sequence[str]) -> Spec:
         """Return the same as a scale for a chart."""
         return {"domain": list(models), "range": [self.of(model) for model in models]}
+
+
+def told_apart(colours: Sequence[str], ways: Sequence[T]) -> list[T]:
+    """Return a way to draw each, another one where a colour comes again, also darker or paler."""
+    hues = [re.sub(r"color-mix\(in oklab, (\S+) .*", r"\1", colour) for colour in colours]
+    return [ways[hues[:place].count(hue) % len(ways)] for place, hue in enumerate(hues)]
 
 
 def drawn(name: str, title: str, chart: Spec, table: Table | None, note: str = "") -> Chart:

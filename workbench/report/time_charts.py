@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import workbench.display.text as people
 from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep
 from workbench.report.chart_parts import WIDTH, Spec, category, clock_axis, moment, number, over, text_tip, tip
-from workbench.report.drawing import Colours
+from workbench.report.drawing import Colours, told_apart
 
 MOST_TOGETHER = 8
 """Lines in one chart; more have a small chart each."""
@@ -46,10 +46,24 @@ def course_chart(latency: Sequence[LatencySpan], far: float, colours: Colours) -
             ),
             "y": number("latency", title=None if apart else "median seconds to the answer"),
             "color": category("model", scale=colours.scale(models), title=None, legend=_legend(apart=apart)),
+            **_dashes("model", colours.scale(models), apart=apart),
             "tooltip": [text_tip(column) for column in ("model", "into the run", "median", "answers")],
         },
     }
     return over(data) | (_apart(lines, "model", models) if apart else lines)
+
+
+_DASHES: list[list[int]] = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3]]
+"""Of lines whose colours are alike: whole, dashed, dotted, and both."""
+
+
+def _dashes(field: str, scale: Spec, *, apart: bool) -> Spec:
+    """Return how lines of like colours are told apart; empty where no two are, or each has a chart of its own."""
+    dashes = told_apart(scale["range"], _DASHES)
+    if apart or all(dash == _DASHES[0] for dash in dashes):
+        return {}
+    dashed = {"domain": scale["domain"], "range": dashes}
+    return {"strokeDash": category(field, scale=dashed, title=None, legend=_legend(apart=apart))}
 
 
 def _legend(*, apart: bool) -> Spec | None:
@@ -144,7 +158,7 @@ def lines_over_time(
     up = number(value, title=None if apart else title, **({"scale": {"domain": [0, 1]}} if bounded else {}))
     line = {
         "mark": {"type": "line", "point": {"size": 25, "filled": True}, "strokeWidth": 2},
-        "encoding": by_series | {"y": up, "tooltip": tips},
+        "encoding": by_series | {"y": up, "tooltip": tips} | _dashes("series", scale, apart=apart),
     }
     if apart:
         panel = {"layer": [line], "width": _PANEL[0], "height": _PANEL[1]}

@@ -87,3 +87,21 @@ def test_small_charts_have_no_title_of_their_own_below(models: int, title: str |
     rows = [LatencySpan(name, 1.0, 2, 5.0, 5.0) for name in names]
     spec = course_chart(rows, 10, Colours(names))
     assert spec.get("spec", spec)["encoding"]["x"]["title"] == title
+
+
+def test_models_of_like_colours_are_told_apart() -> None:
+    names = [f"m{number}" for number in range(48)]
+    colours = Colours(names)
+    assert len({colours.of(name) for name in names}) == 48
+    like = ["m1", "m13", "m25", "m37", "m2"]
+    rows = [
+        {"series": name, "at": f"2026-11-0{day}T00:00:00Z", "when": "", "mean": 0.5} for name in like for day in (1, 2)
+    ]
+    (line,) = lines_over_time(rows, "mean", "mean score", colours.scale(like))["layer"]
+    dashes = line["encoding"]["strokeDash"]["scale"]["range"]
+    assert dashes[0] == dashes[4] == [1, 0]
+    assert len({tuple(dash) for dash in dashes}) == 4
+    course = course_chart([LatencySpan(name, 1.0, 2, 5.0, 5.0) for name in like], 10, colours)
+    assert course["encoding"]["strokeDash"]["scale"]["range"] == dashes
+    unlike = course_chart([LatencySpan(name, 1.0, 2, 5.0, 5.0) for name in names[:8]], 10, colours)
+    assert "strokeDash" not in unlike["encoding"]
