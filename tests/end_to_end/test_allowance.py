@@ -6,8 +6,10 @@ import re
 import shlex
 import statistics
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -361,3 +363,17 @@ def test_what_has_no_weight_is_not_shown_as_nothing_and_little_money_not_as_none
     bench.write("workbench.toml", f'[[caps]]\nper = "day"\nunits = 5\n{weight}')
     said = bench("run", "job.toml", "--no-report", "--fresh", code=2).stderr
     assert "'Abacus Large [careful]' has no weight" in said
+
+
+def test_the_last_reading_is_in_the_zone_of_the_account(account: Account) -> None:
+    bench = account.bench
+    bench.write("sums.jsonl", sums(2))
+    bench.write("job.toml", job("m"))
+    bench("run", "job.toml", "--no-report")
+    read_at = datetime.now(ZoneInfo("Europe/Berlin")).replace(second=0, microsecond=0) - timedelta(minutes=1)
+    shown = bench("allowance", "reading", "--used", "5%", "--at", f"{read_at:%Y-%m-%dT%H:%M}").stdout
+    page = Path(bench.json("report", "last")["report"]).with_name("allowance.html").read_text("utf-8")
+    says = f"(last reading {read_at.day} {read_at:%b %H:%M})"
+    assert says in shown
+    assert says in re.sub(r"<[^>]*>", "", page)
+    assert not re.search(r"\bdr(?:ew|awn) (?:by|a|how)\b", page), "the glossary says used"

@@ -166,7 +166,7 @@ def _settle(ctx: click.Context, draw_id: int, tokens: int, reason: str) -> None:
     state = open_state(given_files(ctx))
     with explained():
         state.settle_by_hand(draw_id, tokens, reason)
-    say(f"draw {draw_id} is settled at {plural(tokens, 'token')}: {reason}")
+    say(f"entry {draw_id} is settled at {plural(tokens, 'token')}: {reason}")
 
 
 def _list_keys(ctx: click.Context) -> None:

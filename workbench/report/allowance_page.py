@@ -105,7 +105,7 @@ def _window_chart(found: AccountState, zone: str) -> list[Chart]:
     if drawing is None:
         return []
     note = (
-        "Blue: our own calls. Grey: what others drew at least; hatched: what they may have drawn besides. Points: readings. "
+        "Blue: our own calls. Grey: what others used at least; hatched: what they may have used besides. Points: readings. "
         "Pale, to the right: what is to come, whether the pace stays or goes on changing."
     )
     return [drawn("window", "What was used in this window, and what lies ahead?", drawing, None, note)]

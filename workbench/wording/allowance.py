@@ -67,7 +67,7 @@ def headline(found: AccountState, zone: str) -> str:
     """Return where the account stands, in a line."""
     parts = [f"we used {units(found.seen.units)} {found.unit}{_unpriced(found)}"]
     parts.append("others: unknown" if found.unseen is None else f"others: {span(*found.unseen)}")
-    parts.append(_left(found))
+    parts.append(_left(found, zone))
     return f"{window_text(found, zone)}: {'; '.join(parts)}."
 
 
@@ -92,8 +92,8 @@ def _unknown(found: AccountState) -> str:
     return " and ".join(parts)
 
 
-def _left(found: AccountState) -> str:
-    newest = f" (last reading {found.readings[-1].read_at:%d %b %H:%M} UTC)" if found.readings else ""
+def _left(found: AccountState, zone: str) -> str:
+    newest = f" (last reading {_moment(found.readings[-1].read_at, zone)})" if found.readings else ""
     if found.left is not None:
         if found.used is not None and math.isinf(found.used[1]):
             return f"left: at most {units(found.left[1])}{newest}"
