@@ -130,7 +130,7 @@ class RunEnd(msgspec.Struct, frozen=True):
     """Whether its exit code says only that a scorer of the job's own failed on every answer: all is answered."""
 
     def as_object(self) -> dict[str, Any]:
-        """Return the object of `run --json`."""
+        """Return the object of `run --json`, but for its scores."""
         return self.summary.as_object() | {
             "failed_routes": msgspec.to_builtins(self.failed_routes),
             "gates": msgspec.to_builtins(self.gates),

@@ -242,3 +242,17 @@ def test_the_plan_counts_what_a_judge_may_be_asked(bench: Workbench) -> None:
         "then judge: at most 18 calls of Abacus Large [careful], each with up to 512 tokens"
         in bench("plan", "job.toml").stdout
     )
+
+
+@pytest.mark.slow
+@pytest.mark.file_ledger
+def test_verdicts_that_are_not_ingested_yet_are_said_to_be(bench: Workbench) -> None:
+    with_judge(bench, '[judge]\nwhen = "later"\n')
+    run_id = bench.json("run", "job.toml", "--no-report")["run_id"]
+    with bench.ledger.locked(exclusive=False):
+        done = bench("score", run_id, "--yes")
+    assert done.stderr.count("the scores are in the journal, not ingested yet: another process has held") == 1
+    assert f"{SAMPLES} scores are new" in done.stderr
+    with_judge(bench)
+    with bench.ledger.locked(exclusive=False):
+        assert "what judge says is not ingested yet, but safe in" in bench("run", "job.toml", "--fresh").stderr

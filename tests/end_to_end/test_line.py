@@ -37,7 +37,7 @@ def test_a_run_is_recorded_scored_and_reported(bench: Workbench, platform: Threa
     result = bench.json("run", "job.toml")
     assert set(result) == {
         "run_id", "job", "status", "reason", "planned", "reused", "completed", "failed", "pending", "outcomes", "usage",
-        "served_models", "simulated", "failed_routes", "gates", "to_judge", "duration_s", "ledger", "report",
+        "served_models", "simulated", "failed_routes", "gates", "scores", "to_judge", "duration_s", "ledger", "report",
     }  # fmt: skip
     assert (result["planned"], result["completed"], result["status"]) == (120, 120, "complete")
     assert result["outcomes"] == {"ok": 120}

@@ -246,3 +246,13 @@ def test_a_model_that_was_down_makes_no_job_look_worse(bench: Workbench) -> None
     assert re.search(
         r"Without a point, as not all models have a score: j, [^:]*\d\d:\d\d[^:]*: good did not answer\.", page.text
     )
+
+
+def test_the_object_of_a_run_has_its_scores_where_there_are_none_too(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    scored = bench.json("run", "job.toml", "--no-report")
+    assert scored["scores"] == bench.json("show", "last")["scores"]
+    assert [row["mean"] for row in scored["scores"]] == [1.0]
+    bench.write("job.toml", job().replace('[[scorers]]\nname = "numeric"\n', ""))
+    assert bench.json("run", "job.toml", "--no-report")["scores"] == []

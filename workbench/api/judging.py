@@ -160,6 +160,9 @@ class _JudgesOfRun:
             end = _noted(end, text, ExitCode.INCOMPLETE)
         if found.judges_itself:
             end = _noted(end, f"{scorer.model} judges its own answers among others")
+        if done.ingested.deferred:
+            why = f"what {scorer.named} says is not ingested yet, but safe in {ledger.journal_folder}"
+            end = _noted(end, f"{why}: {done.ingested.deferred}")
         if done.end is None:
             return _noted(end, f"{scorer.named}: judged in run {done.run_id}; nothing was sent")
         self._spend(done.end)

@@ -16,7 +16,7 @@ from workbench.api.pipeline import recorded_part
 from workbench.api.session import Target, ledger_to_write
 from workbench.cli import options
 from workbench.cli.expected import is_confirmed
-from workbench.cli.jobs import carry_out, print_run
+from workbench.cli.jobs import carry_out, end_object, print_run
 from workbench.cli.output import echo, print_json, say
 from workbench.dataset.filled import read_sheet
 from workbench.dataset.placing import check_target
@@ -92,7 +92,7 @@ def _filled(where: Target, asked: Job, filling: Filling, chosen: RunOptions, giv
     if done is None or done.is_left:
         code = code or ExitCode.INCOMPLETE
     if given["as_json"]:
-        print_json(end.as_object() | {"filled": msgspec.to_builtins(done)})
+        print_json(end_object(where, end) | {"filled": msgspec.to_builtins(done)})
     elif done is not None:
         _print_filled(where, filling, done)
     if code and not given["as_json"]:

@@ -25,7 +25,7 @@ from workbench.display.columns import column, columns
 from workbench.display.text import count, plural
 from workbench.endings import RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, WorkbenchError
-from workbench.evaluation.run_figures import RunFigures, judges_nothing, run_figures
+from workbench.evaluation.run_figures import RunFigures, judges_nothing, run_figures, run_findings, score_objects
 from workbench.job.job import Job, Part, load_job
 from workbench.job.narrowing import pilot_of
 from workbench.ledger.queries import reading
@@ -217,7 +217,7 @@ def _checked_run(where: Target, job: Job, chosen: RunOptions, given: dict[str, A
         failed = first.exit_code != ExitCode.DONE and not is_enough
         if failed or not _is_confirmed(where, job, chosen, given):
             if given["as_json"]:
-                print_json(first.as_object())
+                print_json(end_object(where, first))
             return first.exit_code if failed else ExitCode.INCOMPLETE
     elif not _is_confirmed(where, job, chosen, given):
         if given["as_json"]:
@@ -241,7 +241,7 @@ def _run(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], *, 
     """
     end = carry_out(where, job, chosen, given, partial(_show, where, job, chosen, given))
     if given["as_json"] and not is_pilot:
-        print_json(end.as_object())
+        print_json(end_object(where, end))
     return end
 
 
@@ -327,12 +327,28 @@ def _print_end(end: RunEnd, figures: RunFigures | None) -> None:
         print_findings(figures)
 
 
+def end_object(where: Target, end: RunEnd) -> dict[str, Any]:
+    """Return the object of `run --json`: how a run ended, and its scores; none where the ledger cannot be read now."""
+    ledger, run_id = ledger_to_write(where), end.summary.run_id
+    scores: list[dict[str, Any]] = []
+    try:
+        with reading(ledger, frugal=True) as reader:
+            scores = score_objects(run_findings(reader.about(run_id), run_id))
+    except (WorkbenchError, OSError) as error:
+        say(_not_shown_text(ledger, run_id, error))
+    return end.as_object() | {"scores": scores}
+
+
+def _not_shown_text(ledger: Ledger, run_id: str, error: Exception) -> str:
+    shows = commands.on_ledger(ledger.name, "show", run_id)
+    return f"note: the scores cannot be shown now ({error}); `{shows}` shows them"
+
+
 def _figures(run: RunSummary, ledger: Ledger) -> RunFigures | None:
     """Return what a run found; a ledger that cannot be read now changes nothing of how it ended."""
     try:
         with reading(ledger, frugal=True) as reader:
             return run_figures(reader, run.run_id)
     except (WorkbenchError, OSError) as error:
-        shows = commands.on_ledger(ledger.name, "show", run.run_id)
-        say(f"note: the scores cannot be shown now ({error}); `{shows}` shows them")
+        say(_not_shown_text(ledger, run.run_id, error))
         return None

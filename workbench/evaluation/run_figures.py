@@ -209,7 +209,7 @@ _COUNTS = {"value_counts", "lows", "highs"}
 """What the interval is computed from."""
 
 
-def score_objects(figures: RunFigures) -> list[dict[str, Any]]:
+def score_objects(figures: RunFindings) -> list[dict[str, Any]]:
     """Return the scores of a run with their intervals, as plain values."""
     return [
         {name: value for name, value in msgspec.structs.asdict(row).items() if name not in _COUNTS}
