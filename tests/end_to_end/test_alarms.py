@@ -87,7 +87,9 @@ def pages(bench: Workbench, night: int) -> dict[str, str]:
     return {name: " ".join(html.unescape(text).split()) for name, text in texts.items()}
 
 
-SAYS = re.compile(r"quill is (\d+\.\d) points below its level before 25 Oct by “exact”; (\d+) nights; open")
+SAYS = re.compile(
+    r"quill is (\d+\.\d) points below its level before 25 Oct by “exact”(?: \(\d+ samples\))?; (\d+) nights; open"
+)
 
 
 def said(texts: Iterable[str]) -> set[tuple[float, int]]:
@@ -113,6 +115,7 @@ def looked(bench: Workbench, night: int, *, everywhere: bool) -> tuple[str, int 
             "schedule": bench("schedule", "j.toml").stderr, "schedule --json": " ".join(one["says"] for one in scheduled),
         }  # fmt: skip
     each = {name: said([text]) for name, text in places.items()}
+    assert shown["run"].count("; open") == len(each["run"]), "said once"
     assert len({frozenset(found) for found in each.values()}) == 1, each
     nights = {count for found in each.values() for _, count in found}
     index = re.search(r"1 job: 1 [a-z ]+", shown["index"])
@@ -359,6 +362,9 @@ def test_scheduled_runs_open_an_alarm_once_and_keep_it(bench: Workbench) -> None
     assert ended[failed[0] :] == [("complete", ["open"])] * (12 - failed[0])
     assert "is found within three runs" not in bench("plan", "j.toml", "--local").stdout, "one is open"
     assert "level before 9 Oct" in bench("runs", "--local").stderr
+    page = Path(bench.json("report", "last", "--local")["report"]).read_text("utf-8")
+    assert re.sub(r"<[^>]+>", "", page).count("; open") == 1, "its gate says it"
+    assert "accept what is open" in page
     bench("accept", "j.toml", "--reason", "known", "--local")
     plan = bench("plan", "j.toml", "--local").stdout
     assert re.search(r"alarm: quill, “includes”: (no drop|a drop of \d+\.\d points) is found within three runs", plan)

@@ -23,8 +23,9 @@ from workbench.report.run_data import ModelRow, model_data, model_files, model_r
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result, job_page_name
 from workbench.wording.agreements import CLASSES, agreement_table
+from workbench.wording.changes import alarm_what
 from workbench.wording.factors import cell_mark, factors_text
-from workbench.wording.gates import outdated_text
+from workbench.wording.gates import outdated_text, recorded_text
 from workbench.wording.references import exceeded_text, reference_name
 from workbench.wording.runs import (
     not_known,
@@ -107,11 +108,20 @@ def _stored(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
     run = figures.provenance
     reader = asked.reader.about(run.run_id)
     taken_out, gates = reader.all(TakenOut, run_id=run.run_id), reader.all(RunGate, run_id=run.run_id)
+    alarms = open_of(asked.watched(run.job))
+    by_gate = {alarm_what(alarm): alarm for alarm in alarms}
+    named = {
+        gate: alarm
+        for gate in gates
+        for what, alarm in by_gate.items()
+        if gate.result in ("open", "not met") and recorded_text(gate).startswith(what)
+    }
     return {
         "invalid": taken_out,
-        "gates": gates,
+        "gates": [(gate, named.get(gate)) for gate in gates],
         "outdated": outdated_text(gates, taken_out, figures.corrected),
-        "alarms": open_of(asked.watched(run.job)),
+        "alarms": alarms,
+        "alarms_apart": [alarm for alarm in alarms if alarm not in named.values()],
         "accepting": commands.accept_changes(run.job, asked.ledger),
     }
 
