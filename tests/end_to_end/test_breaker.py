@@ -26,6 +26,7 @@ def test_a_dead_route_is_given_up_and_the_other_completes(tmp_path: Path) -> Non
         done = bench("run", "job.toml", "--no-report", code=3)
         ended = datetime.now(UTC)
         shown = bench.json("show", "last")
+        page = next(Path(bench.json("report", "last")["report"]).parent.glob("job-sums*.html")).read_text("utf-8")
         asked = server.platform.statistics.requests
     assert asked["good"] == 100
     assert IN_A_ROW + MOST_TRIALS <= asked["dead"] <= IN_A_ROW + MOST_TRIALS + 4
@@ -36,6 +37,7 @@ def test_a_dead_route_is_given_up_and_the_other_completes(tmp_path: Path) -> Non
     assert "dead: paused after 5 × route down" in done.stderr
     assert (shown["completed"], shown["failed"], shown["pending"]) == (100, asked["dead"], 100 - asked["dead"])
     assert shown["status"] == "incomplete"
+    assert "which is incomplete (dead: 100 of 100 requests unanswered)" in page
 
 
 def test_a_route_that_is_paused_when_the_run_ends_is_named(tmp_path: Path) -> None:

@@ -264,13 +264,19 @@ def _unanswered(run: JobRun, course: Sequence[JobCourse]) -> str:
     if run.status == RUNNING:
         return ""
     own = [row for row in course if row.run_id == run.run_id]
-    if sum(row.requests for row in own) < run.planned:  # it ended before it came to the others, of whichever model
-        answered = sum(round((1 - row.failed_share) * row.requests) for row in own)
-        return f" ({count(run.planned - answered)} of {plural(run.planned, 'request')} unanswered)"
-    lacking = sorted((row for row in own if row.failed_share), key=lambda row: -row.failed_share)
+    answered = {row.model: round((1 - row.failed_share) * row.requests) for row in own}
+    each = max((row.requests for row in own), default=0)
+    if sum(row.requests for row in own) < run.planned:
+        if each * len(own) != run.planned:  # it ended before it came to the others, of whichever model
+            unanswered = run.planned - sum(answered.values())
+            return f" ({count(unanswered)} of {plural(run.planned, 'request')} unanswered)"
+        asked = dict.fromkeys(answered, each)  # a model was given up, and another one sent all of its part
+    else:
+        asked = {row.model: row.requests for row in own}
+    lacking = sorted((model for model in asked if answered[model] < asked[model]), key=lambda model: answered[model])
     said = [
-        f"{row.model}: {round(row.failed_share * row.requests)} of {plural(row.requests, 'request')} unanswered"
-        for row in lacking[:_MOST_NAMED]
+        f"{model}: {count(asked[model] - answered[model])} of {plural(asked[model], 'request')} unanswered"
+        for model in lacking[:_MOST_NAMED]
     ]
     if len(lacking) > len(said):
         said.append(f"and {len(lacking) - len(said)} more")
