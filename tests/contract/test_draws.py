@@ -321,6 +321,31 @@ def test_without_room_for_a_draw_nothing_is_sent(monkeypatch: pytest.MonkeyPatch
         assert caller.ask("m").status_code == 200
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_state_that_is_deleted_while_it_serves_accepts_nothing_more(tmp_path: Path, replaced: bool) -> None:
+    path, log = tmp_path / "platform.sqlite", io.StringIO()
+    with ThreadedServer(platform_of({"id": "m"}), State(path), AccessLog(log)) as server, Caller(server) as caller:
+        assert caller.ask("m").status_code == 200
+        for file in tmp_path.glob("platform.sqlite*"):
+            file.unlink()
+        if replaced:
+            State(path).close()
+        refused = [caller.ask("m"), caller.http.get("/api/usage")]
+        assert caller.http.get("/api/models").status_code == 200
+    assert [reply.status_code for reply in refused] == [503, 503]
+    assert refused[0].json()["detail"] == "The platform cannot record usage, so it accepts no requests."
+    first, *failed, _ = [json.loads(line)["error"] for line in log.getvalue().splitlines()]
+    text = (
+        "is another file than when the platform began: restart it"
+        if replaced
+        else "is gone (No such file or directory)"
+    )
+    assert first is None
+    assert all(str(path) in error and text in error for error in failed), failed
+    with ThreadedServer(platform_of({"id": "m"}), State(path)) as server, Caller(server) as caller:
+        assert caller.ask("m").status_code == 200
+
+
 @pytest.mark.parametrize("content", [b"no database at all, but long enough to be looked at" * 50, b""])
 def test_a_state_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "s.sqlite"

@@ -155,7 +155,8 @@ class Platform:
         except RefusedError as refused:
             request[ACCESS].error = "the body is not valid" if refused.quotes_body else str(refused.detail)
             return replies.refusal(refused.status, refused.detail, refused.code)
-        except StateError:
+        except StateError as error:
+            request[ACCESS].error = str(error)
             return replies.refusal(503, "The platform cannot record usage, so it accepts no requests.")
         except web.HTTPNotFound:
             return replies.unknown_path(self.config.silent, request.method)

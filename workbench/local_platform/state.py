@@ -171,6 +171,8 @@ class State:
             weakref.finalize(self, self._db.close)  # whoever forgets to: since Python 3.13 that is warned of
             self._adopt()
             self._db.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
+            own = None if path is None else path.stat()
+            self._file = None if own is None else (own.st_dev, own.st_ino)
         except (sqlite3.Error, OSError) as error:
             raise StateError(f"{path} cannot be used as a platform's state: {error}") from error
 
@@ -203,8 +205,22 @@ class State:
 
         Raises:
             StateBusyError: Another process is writing.
+            StateError: The file is not there any more: what was written now would be gone with the process.
         """
+        self._look_after_file()
         self._execute("BEGIN IMMEDIATE")
+
+    def _look_after_file(self) -> None:
+        """See that the file is still the one that was opened: SQLite goes on with one that has no name."""
+        if self.path is None:
+            return
+        try:
+            found = self.path.stat()
+        except OSError as error:
+            text = f"{self.path} is gone ({error.strerror}): restart the platform, which makes a new one"
+            raise StateError(text) from error
+        if self._file != (found.st_dev, found.st_ino):
+            raise StateError(f"{self.path} is another file than when the platform began: restart it")
 
     def commit(self) -> None:
         """Make what was gathered durable."""
@@ -438,6 +454,7 @@ class State:
 
         A file is read through a connection of its own, so that another thread can do it.
         """
+        self._look_after_file()
         try:
             if self.path is None:
                 return _daily_draws(self._db, account, since)
