@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -234,6 +235,29 @@ def test_a_first_run_with_nothing_to_compare_with_passes_and_is_the_baseline(ben
     record(bench, "r4", {"m": values[:3], "n": values})
     decided(bench, "r4", 'max_drop = { exact = 0.1 }\non_uncertain = "fail"')
     assert bench.json("show", "r4")["reason"].startswith("m differs by 0.0 points"), "what samples cannot show fails it"
+
+
+@pytest.mark.parametrize(("value", "clusters"), [(0.5, ()), (1.0, [f"c{n // 2}" for n in range(160)])])
+def test_scores_that_are_the_same_everywhere_meet_a_gate_where_there_are_enough(
+    bench: Workbench, value: float, clusters: list[str]
+) -> None:
+    """Partly right ones, as of several epochs, and samples in clusters have no spread then."""
+    gate = "max_drop = { exact = 0.05 }"
+    for number, count in enumerate([160, 160, 20], 1):
+        record(
+            bench,
+            f"r{number}",
+            {"m": [value] * count},
+            scorers=["exact"],
+            config='{"name": "exact"}',
+            clusters=clusters[:count],
+        )
+        found = decided(bench, f"r{number}", gate)
+    assert found == [("max_drop", "m", "cannot tell")], "of twenty one in six could differ"
+    assert decided(bench, "r2", gate) == [("max_drop", "m", "met")]
+    reach = "2.3" if not clusters else "4.5"
+    shown = bench("show", "r2").stdout
+    assert re.search(rf"gate max_drop met: m differs by 0.0 points \[.{reach}, .?{reach}\]", shown), shown
 
 
 @pytest.mark.parametrize("part", ["the first 3 samples", "a pilot of 3 samples"])

@@ -526,7 +526,15 @@ def _paired(values: Sequence[float | None], others: Sequence[float | None], join
     one, other = ([value for value in side if value is not None] for side in (values, others))
     if not joined or len(one) < len(joined) or len(other) < len(joined):
         return None
-    return paired(one, other, _clusters_of(joined))
+    return paired(one, other, _clusters_of(joined), span=_span_of(joined))
+
+
+def _span_of(joined: Sequence[_Both]) -> float | None:
+    """Return the length of the scale of some samples; None where one of them has none."""
+    ends = {(row.least, row.most) for both in joined for row in both}
+    spans = [None if least is None or most is None else most - least for least, most in ends]
+    known = [span for span in spans if span is not None]
+    return max(known) if len(known) == len(spans) else None
 
 
 def _clusters_of(joined: Sequence[_Both]) -> list[str] | None:

@@ -1,6 +1,7 @@
 """Two models on the same samples: their difference, its test, its interval, and what it could have shown."""
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Sequence
 
 import msgspec
@@ -28,6 +29,8 @@ class Paired(msgspec.Struct, frozen=True):
     """The difference's standard error, where a t test decides."""
     freedom: int = 0
     """Its degrees of freedom."""
+    alike: "Alike | None" = None
+    """What bounds the difference where no sample differs, and no test has a spread."""
 
     @property
     def same(self) -> int:
@@ -37,10 +40,13 @@ class Paired(msgspec.Struct, frozen=True):
     def interval(self, level: float = LEVEL) -> tuple[float, float] | None:
         """Return the difference's interval at confidence 1 - level: it holds 0 exactly where `p_value` is not below the level.
 
-        None where nothing is known of the spread.
+        None where nothing is known of the spread, nor how far a sample could differ.
         """
         if self.method.startswith("McNemar"):
             return proportions.interval(self.better, self.worse, self.n, level)
+        if self.alike is not None:
+            most = self.alike.most(level)
+            return -most, most
         if self.error is None:
             return None
         from scipy.special import stdtrit
@@ -60,6 +66,24 @@ class Paired(msgspec.Struct, frozen=True):
 
         reach = float(stdtrit(self.freedom, 1 - level / 2)) + float(stdtrit(self.freedom, POWER))
         return reach * self.error
+
+
+class Alike(msgspec.Struct, frozen=True):
+    """Samples none of which differs."""
+
+    groups: int
+    """Independent ones: samples, or clusters of them."""
+    largest: float
+    """How many times as large as the mean of them the largest is."""
+    span: float
+    """The most that a sample could differ by: the length of the scale."""
+
+    def most(self, level: float) -> float:
+        """Return the most that the means could differ by, at confidence 1 - level with as much to either side.
+
+        It is the highest share of groups that may differ although none of these does, each by as much as the scale allows.
+        """
+        return self.span * min(1.0, self.largest * proportions.highest_share(0, self.groups, 1 - level / 2))
 
 
 class Bounded(msgspec.Struct, frozen=True):
@@ -109,7 +133,13 @@ class Bounded(msgspec.Struct, frozen=True):
         return max(known) + self.at_highest.difference - self.at_lowest.difference if len(known) == 2 else None
 
 
-def paired(one: Sequence[float], other: Sequence[float], clusters: Sequence[Hashable] | None = None) -> Paired:
+def paired(
+    one: Sequence[float],
+    other: Sequence[float],
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    span: float | None = None,
+) -> Paired:
     """Compare the scores of two models.
 
     Right and wrong are compared by McNemar's test, exact where few samples differ; other scores by the t test of their
@@ -120,16 +150,23 @@ def paired(one: Sequence[float], other: Sequence[float], clusters: Sequence[Hash
         one: A score for each sample, at least one.
         other: Scores of the same samples, in the same order.
         clusters: What each sample belongs to.
+        span: The length of the scale, where one is known: it bounds the difference of models that are the same everywhere.
     """
     differences = [left - right for left, right in zip(one, other, strict=True)]
     n, mean = len(differences), math.fsum(differences) / len(differences)
     # as floats 0.4 - 0.3 and 0.3 - 0.2 are not equal
     better, worse = sum(value > 1e-9 for value in differences), sum(value < -1e-9 for value in differences)
     if clusters is not None and len(set(clusters)) < n:
-        return _clustered(differences, clusters, better, worse)
-    is_binary = all(value in (0.0, 1.0) for values in (one, other) for value in values)
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in differences) / (n - 1)) if n > 1 else None
-    return of_counts(n, better, worse, mean, deviation, is_binary=is_binary)
+        found = _clustered(differences, clusters, better, worse)
+        sizes = Counter(clusters)
+        alike = len(sizes), max(sizes.values()) * len(sizes) / n
+    else:
+        is_binary = all(value in (0.0, 1.0) for values in (one, other) for value in values)
+        deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in differences) / (n - 1)) if n > 1 else None
+        found, alike = of_counts(n, better, worse, mean, deviation, is_binary=is_binary), (n, 1.0)
+    if span is None or better or worse or found.method.startswith("McNemar"):
+        return found
+    return msgspec.structs.replace(found, alike=Alike(*alike, span))
 
 
 def of_counts(n: int, better: int, worse: int, mean: float, deviation: float | None, *, is_binary: bool) -> Paired:

@@ -151,7 +151,7 @@ def reduced_within(
     """The lowest and the highest that a sample's score can be."""
     found = db.execute(
         "SELECT list_min(ends), list_max(ends) FROM (SELECT list_transform("
-        "completions($1::VARCHAR, $2::DOUBLE[], $3, $4::DOUBLE[]), lambda l: reduced($1::VARCHAR, l)) AS ends)",
+        "completions($1::VARCHAR, $2::DOUBLE[], $3, $4::DOUBLE[]), lambda l: reduced($1::VARCHAR, l, ($4::DOUBLE[])[2])) AS ends)",
         [reducer, known, missing, scale],
     ).fetchone()
     assert found is not None

@@ -1,3 +1,4 @@
+import math
 import random
 
 import pytest
@@ -57,3 +58,33 @@ def test_models_that_are_alike_are_rarely_told_apart() -> None:
 def test_pairs_that_cannot_differ_cost_the_others_nothing() -> None:
     assert holm_of_differing([0.02, 1.0, None, 0.03], [True, False, True, True]) == [0.04, 1.0, None, 0.04]
     assert holm_of_differing([1.0, None], [False, False]) == [1.0, None]
+
+
+def test_scores_that_never_differ_are_bounded_by_how_many_there_are() -> None:
+    values = [0.5, 0.25, 1.0, 0.75] * 20
+    same = paired(values, values, span=1.0)
+    assert (same.difference, same.p_value) == (0.0, 1.0)
+    low, high = same.interval() or (math.nan, math.nan)
+    assert high == -low == pytest.approx(1 - 0.025 ** (1 / 80))
+    exact = paired([1.0] * 80, [1.0] * 80, span=1.0).interval()
+    assert exact is not None
+    assert high == pytest.approx(exact[1], abs=0.003), "as of right or wrong"
+    tens = paired([10 * value for value in values], [10 * value for value in values], span=10.0).interval()
+    assert tens == pytest.approx((10 * low, 10 * high))
+    assert paired(values, values).interval() is None, "nothing says how far a sample could differ"
+    by_twos = paired(values, values, [n // 2 for n in range(80)], span=1.0).interval()
+    assert by_twos == pytest.approx((0.025 ** (1 / 40) - 1, 1 - 0.025 ** (1 / 40)))
+    uneven = paired(values, values, [min(n, 40) for n in range(80)], span=1.0).interval()
+    assert uneven is not None
+    assert uneven[1] > 0.5, "the largest cluster may be what differs"
+    lifted = paired([value + 0.1 for value in values], values, span=1.0)
+    assert lifted.interval() is None, "a difference that is the same everywhere has no such bound"
+
+
+@pytest.mark.parametrize("share", [0.01, 0.03, 0.1])
+def test_the_bound_of_scores_that_never_differ_holds(share: float) -> None:
+    """Of samples where so many would differ by all of the scale, as few look alike as the level says where that is more."""
+    found = paired([0.5] * 60, [0.5] * 60, span=1.0).interval()
+    assert found is not None
+    all_alike = (1 - share) ** 60
+    assert share <= found[1] or all_alike <= LEVEL / 2
