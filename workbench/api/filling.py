@@ -94,11 +94,8 @@ async def checked(where: Target, job: Job, asked: Job, wanted: ToFill, options: 
     """Check a sheet and its job against the platform; nothing is sent.
 
     Args:
-        where: Endpoint and ledger.
         job: As its file says.
         asked: The same for the sheet, as far as it is to be asked.
-        wanted: What is filled.
-        options: Of the run.
 
     Raises:
         InputError: The sheet lacks a column, a prompt has a fault, or the job asks several models.
@@ -127,9 +124,6 @@ def write_filled(filling: Filling, ledger: Ledger, run_id: str, options: RunOpti
 
     Args:
         filling: The sheet, and its rows as they were when the run began.
-        ledger: That has the run.
-        run_id: Of the run.
-        options: Of the run.
 
     Raises:
         OSError: The file cannot be written.

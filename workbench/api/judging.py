@@ -213,7 +213,6 @@ async def judging(
 
     Args:
         where: The platform that has the judge, and the ledger.
-        ledger: The same ledger.
         again: Which of its earlier answers are asked once more.
         left: What the run leaves of its own limits.
 

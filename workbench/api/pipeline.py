@@ -131,9 +131,6 @@ async def plan_job(
     """Expand a job against the platform and the ledger, and send nothing.
 
     Args:
-        where: Endpoint and ledger.
-        job: What to plan.
-        options: Of the run that is planned.
         show: How many requests to show.
 
     Raises:
@@ -220,8 +217,6 @@ async def run_job(
     """Carry out a job: send what has no answer yet, record, score, render.
 
     Args:
-        where: Endpoint and ledger.
-        job: What to run.
         show: Called once scores and gates are known, before pages are rendered; not where they cannot be known.
         judges: Asks the judges, before gates are decided.
 
@@ -423,7 +418,6 @@ def decided_after_judging(
 
     Args:
         run: As it was before.
-        job: That it is a run of.
         heard: Whether a judge has said anything new of it.
 
     Raises:
@@ -442,10 +436,6 @@ def decided_after_judging(
 
 def evaluate_gates(ledger: Ledger, run_id: str, job: Job) -> tuple[tuple[GateResult, ...], str | None]:
     """Ask the gates of a job about a complete run of it, and record what they find.
-
-    Args:
-        ledger: With the run, scored.
-        job: With its gates, if it has any.
 
     Returns:
         What each says, and why the run does not pass; None where it does.

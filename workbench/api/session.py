@@ -103,7 +103,6 @@ async def connected(where: Target, ids: Sequence[str] = (), occasion: str | None
     """Find the platform, start the embedded one if requested, and list its models.
 
     Args:
-        where: Endpoint and ledger.
         ids: Models that will be asked; the embedded platform has stand-ins for those it does not simulate.
         occasion: That a run is for; the embedded platform's answers of two of them differ.
 

@@ -32,13 +32,7 @@ class FilledRow(NamedTuple):
 
 
 class SheetColumns:
-    """The columns of a sheet's answers: `answer`, its fields where answers are JSON objects, scores, and a flag.
-
-    Args:
-        sheet: That is filled.
-        scorers: Of the job.
-        rows: What its rows get.
-    """
+    """The columns of a sheet's answers: `answer`, its fields where answers are JSON objects, scores, and a flag."""
 
     def __init__(self, sheet: Sheet, scorers: Sequence[Scorer], rows: Sequence[RowAnswer]) -> None:
         self._sheet, self._scorers = sheet, scorers

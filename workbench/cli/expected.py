@@ -21,8 +21,6 @@ def is_confirmed(
     """Return whether a run may begin: after a pilot, or above a threshold of the settings, somebody has to say so.
 
     Args:
-        where: Endpoint and ledger.
-        job: That is to run.
         tell: Prints a line.
         asks: Whatever the thresholds.
         yes: Said on the command line.

@@ -163,7 +163,6 @@ def narrowed_by(given: dict[str, Any], job: Job, begun: Part = Part()) -> Job:  
 
     Args:
         given: The options of a command.
-        job: All of it.
         begun: The part that the run which is resumed asked.
 
     Raises:

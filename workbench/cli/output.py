@@ -101,7 +101,6 @@ def print_table(
     even that does not, each row is a list of its own, with every column.
 
     Args:
-        rows: Dictionaries or structs.
         whole: Names of columns that are never cut: what the next command needs, for one.
         spare: Names of columns that may be left out, in this order.
     """

@@ -44,7 +44,6 @@ async def read_body(
     """Read a body to its end.
 
     Args:
-        stream: Its bytes as they come.
         coding: The `Content-Encoding` header; only `gzip` is asked for, and `deflate` is read as well. What came in another
             one is kept as it came: it may be an answer that was paid for.
         most_bytes: Before and after unpacking; a longer body is read no further.

@@ -164,7 +164,6 @@ class ChatClient:
         """`POST /api/chat/completions`, one attempt; it always returns a record.
 
         Args:
-            request: What to send.
             progress: A new one; if the caller is cancelled, `cancelled` makes the record from it.
         """
         bounds = Bounds(request.timeout_s, request.max_reply_bytes)

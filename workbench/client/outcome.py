@@ -131,7 +131,6 @@ def of_reply(reply: Reply, signature: AllowanceSignature) -> Verdict:
     """Judge a complete response.
 
     Args:
-        reply: Status, headers and body.
         signature: What an exhausted allowance says; looked for only where nothing else matches.
     """
     if target := target_of(reply):

@@ -325,10 +325,7 @@ class Http:
         """Send one request and read its whole response.
 
         Args:
-            method: The HTTP method.
             url: Absolute.
-            content: The body, or None.
-            bounds: How long it may take, and how much may come back.
             progress: Records how far the request got; readable when the caller is cancelled.
             headers: Beside those of every request.
         """

@@ -46,7 +46,6 @@ def write_table(path: Path, delimiter: str, columns: NewColumns, target: IO[byte
 
     Args:
         path: The table; it is not changed.
-        delimiter: What separates its cells.
         columns: By its rows.
     """
     text, encoding, mark = _text(path)

@@ -69,7 +69,6 @@ def write_workbook(path: Path, head: SheetHead, columns: NewColumns, target: IO[
 
     Args:
         path: The workbook; it is not changed.
-        head: Of the sheet.
         columns: By the rows that make samples.
 
     Raises:
@@ -111,7 +110,6 @@ class _SheetXml(SplicedXml):
 
     Args:
         grid: The cells by row and column, from 1; of the other columns and rows nothing changes.
-        head: Of the sheet.
         last: The last column that has a header then.
     """
 
@@ -235,8 +233,6 @@ class _BookXml(SplicedXml):
 
     Args:
         index: Of the sheet, from 0.
-        head: Of the sheet.
-        columns: Those that are written.
         filters: The range of its filter, before and after.
     """
 
@@ -301,7 +297,6 @@ class _TableXml(SplicedXml):
     """The XML of a table of a sheet, with the new columns as its own where it ends at the last column of the sheet.
 
     Args:
-        head: Of the sheet.
         added: The columns that are new.
     """
 

@@ -37,7 +37,6 @@ def named(wanted: Sequence[str], header: Sequence[str], own: Collection[str]) ->
 
     Args:
         wanted: Their names, each once.
-        header: Of the sheet.
         own: Those of its columns that an earlier `fill` wrote.
     """
     earlier = {_OURS.sub("", name): name for name in header if name in own}

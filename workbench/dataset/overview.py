@@ -87,10 +87,6 @@ def overview(path: Path, layout: Layout | None, most: int, sheet: str | None = N
 def converted(path: Path, layout: Layout | None, sheet: str | None = None) -> Iterator[bytes]:
     """Return a file's samples as lines of JSON in our own form, which read back as the same samples.
 
-    Args:
-        layout: By default the one that its first row has.
-        sheet: Of a workbook; by default the only one that has rows.
-
     Raises:
         InputError: A column would make the line a row of another layout.
     """
@@ -108,9 +104,7 @@ def write_converted(path: Path, layout: Layout | None, target: Path, sheet: str 
     """Write a file's samples in our own form, whole or not at all, and return how many they are.
 
     Args:
-        layout: By default the one that its first row has.
         target: A new file.
-        sheet: Of a workbook; by default the only one that has rows.
 
     Raises:
         InputError: The target already exists, or the file is broken.

@@ -20,7 +20,6 @@ def check_target(sheet: Sheet, out: Path | None) -> None:
     """Refuse a place where the sheet cannot be written, before anything is spent.
 
     Args:
-        sheet: That is filled.
         out: The file that is named; None is the sheet's own.
 
     Raises:
@@ -76,7 +75,6 @@ def put(target: Path, write: Callable[[IO[bytes]], None], mode: int, is_current:
     """Write a file whole or not at all, and return whether it was written.
 
     Args:
-        write: Writes its content.
         mode: Its rights.
         is_current: Asked just before the file takes its place: whether what it was made from is still so.
 

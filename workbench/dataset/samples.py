@@ -302,11 +302,6 @@ def notes_on(
 ) -> list[str]:
     """Return what is unusual of a file, and read all the same: its encoding, a column without a name, merged cells.
 
-    Args:
-        kind: Its format; detected from its content by default.
-        delimiter: What separates the cells of a table; detected from its content by default.
-        sheet: Of a workbook; by default the only one that has rows.
-
     Raises:
         InputError: The file cannot be read.
     """

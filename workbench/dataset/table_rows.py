@@ -28,9 +28,6 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
 
     A first column without a name, which pandas writes for its index, is left out.
 
-    Args:
-        delimiter: What separates the cells.
-
     Raises:
         InputError: A row has more or fewer cells than the header, a quote is not closed, or its text is in no known encoding.
     """

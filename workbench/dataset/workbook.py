@@ -64,9 +64,6 @@ def numbered_rows(
 def sheet_head(path: Path, sheet: str | None) -> SheetHead:
     """Return the header line of a sheet, and what the workbook marks in it.
 
-    Args:
-        sheet: Its name; None is the only one that has anything.
-
     Raises:
         InputError: There is no such sheet, or several have rows, or the header has a column without a name.
     """
@@ -83,11 +80,7 @@ def sheet_head(path: Path, sheet: str | None) -> SheetHead:
 
 
 def workbook_notes(path: Path, sheet: str | None) -> Iterator[str]:
-    """Return what is unusual of a sheet that is read all the same.
-
-    Args:
-        sheet: Its name; None is the only one that has anything.
-    """
+    """Return what is unusual of a sheet that is read all the same."""
     head = sheet_head(path, sheet)
     if checked_header(head.names, str(path)):
         yield UNNAMED_INDEX

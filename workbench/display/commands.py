@@ -88,7 +88,6 @@ def resume(job_path: str, options: Sequence[str], occasion: str | None = None, r
 
     Args:
         options: Those that say which platform and which ledger.
-        occasion: The occasion that it was for.
         run_id: The run whose generation is resumed, where it has one of its own.
     """
     words = ["run", job_path, *options]

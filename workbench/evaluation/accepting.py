@@ -17,7 +17,6 @@ def accept(
     """Take what a job's models show since a change for their level, or open its alarm again.
 
     Args:
-        ledger: Where its runs are.
         model: Only of this one; None takes all of which something is open.
         accepted: False takes back what was accepted last.
 

@@ -127,8 +127,6 @@ def target_answers(
     """Return the answers of runs as the first scorer that can read them beside their targets; None where none can.
 
     Args:
-        reader: Of the ledger that has the runs.
-        run_ids: Of one run or several.
         scorers: With their settings, the first that is to be asked first.
         cluster: The metadata column that says which samples belong together.
         on_fallback: `exclude` or `accept`; None as each run's job says.

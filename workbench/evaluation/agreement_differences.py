@@ -237,10 +237,7 @@ def _tested(
     """Return a pair tested by figures that are of the same answers.
 
     Args:
-        part: What is compared.
-        both: The answers of both.
         known: The places of those that are known of both.
-        figures: By which they are compared.
     """
     own, base = both
     asked, unknown = len(own.keys), len(own.keys) - len(known)

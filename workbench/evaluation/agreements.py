@@ -93,7 +93,6 @@ def run_agreement(reader: Reader, run: Provenance, scorers: Sequence[RunScorer])
     or they are neither a scale nor few classes.
 
     Args:
-        reader: Of the ledger that has it.
         scorers: By which it was scored; the first that can tell is taken.
     """
     answers = target_answers(reader, [run.run_id], scorers)

@@ -89,11 +89,7 @@ def alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
 
 
 def open_alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
-    """Return those that are neither over nor accepted.
-
-    Args:
-        job: Only of this one; None takes all.
-    """
+    """Return those that are neither over nor accepted."""
     return open_of(JobWatches().watched(reader, job))
 
 
@@ -119,11 +115,7 @@ class JobWatches:
         self._unwatched: dict[str, list[Watch]] = {}
 
     def watched(self, reader: Reader, job: str | None = None) -> list[Watch]:
-        """Return what the jobs that watch for changes show, by the job files of their newest occasions.
-
-        Args:
-            job: Only this one; None takes all.
-        """
+        """Return what the jobs that watch for changes show, by the job files of their newest occasions."""
         asked = self._asked(reader, job)
         for one in asked:
             if one.job not in self._watched:
@@ -135,9 +127,6 @@ class JobWatches:
         """Return what the jobs that watch for no change show by their first scorer: for pages to say, and to be accepted.
 
         No run fails for it.
-
-        Args:
-            job: Only this one; None takes all.
         """
         asked = self._asked(reader, job)
         for one in asked:

@@ -88,12 +88,7 @@ def unconfirmed(matrix: Sequence[S]) -> list[S]:
 
 
 def constancy(row: RunServed, matrix: Sequence[RunServed]) -> str:
-    """Return how often a name came; it shows whether the route kept to it, and proves nothing.
-
-    Args:
-        row: With the name.
-        matrix: It is a row of.
-    """
+    """Return how often a name came; it shows whether the route kept to it, and proves nothing."""
     answers = sum(one.answers for one in matrix if one.requested_model == row.requested_model)
     part = "the only name in" if row.answers == answers else f"the name on {row.answers} of"
     return f"{part} {plural(answers, 'answer')}"

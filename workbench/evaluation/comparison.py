@@ -258,7 +258,6 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
     """Compare everything with one baseline.
 
     Args:
-        material: What is compared.
         baseline: One of its `baselines`.
         by: The only column to slice by; by default every one with few values.
 

@@ -167,10 +167,6 @@ def differing(
     """Return everything that differs.
 
     Args:
-        runs: What is compared.
-        settings: Of their scorers.
-        scorer: By which of them.
-        there: The sides of the runs.
         on_fallback: Whether the answers of fallbacks count: `exclude` or `accept`.
     """
     sides, samples = there.sides, there.samples

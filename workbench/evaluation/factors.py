@@ -127,10 +127,6 @@ def factors_of(given: GridInput, baseline: ModelResult) -> Factors | None:
 
     Main effects are tested like the difference of two models, on means by sample: a sample counts where every combination has a
     known score, and all of them count at both ends of what is unknown.
-
-    Args:
-        given: The combinations that are compared, and their samples.
-        baseline: The one that the others are compared with.
     """
     cells = {(side.requested_model, side.variant): side for side in given.sides if side.variant is not None}
     models = _in_order(given.run.limits, [model for model, _ in cells])

@@ -31,7 +31,6 @@ def planned_by_side(run: Provenance, items: Mapping[str, int]) -> dict[str, int]
     """Everything that a run was to ask and compare -> how many requests; each is asked the same.
 
     Args:
-        run: How it began.
         items: Of how many requests of each anything is recorded.
     """
     sides = list(dict.fromkeys([*sides_asked(run), *items]))

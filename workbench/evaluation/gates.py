@@ -50,10 +50,6 @@ def gate_findings(
 ) -> list[GateFinding]:
     """Ask every gate of a job about a run that has ended.
 
-    Args:
-        items: Its requests, by model.
-        gates: Of its job.
-
     Raises:
         InputError: The baseline is not a run of the ledger.
     """
@@ -340,9 +336,6 @@ def _watch_findings(watch: Watch, run_id: str) -> Iterator[GateFinding]:
 
 def ask_gates(ledger: Ledger, run_id: str, job: Job) -> tuple[Provenance, list[GateFinding]] | None:
     """Ask the gates of a job about a complete run of it; None where it has none.
-
-    Args:
-        ledger: With the run, scored.
 
     Returns:
         How the run began and ended, and what each gate finds.

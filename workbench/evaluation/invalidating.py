@@ -17,7 +17,6 @@ def invalidate(
     """Take samples out of the scores of a run, for all its models, or put them back.
 
     Args:
-        ledger: Where the run is.
         run: As a user names it.
         samples: Ids; one that several samples have means all of them.
         invalid: False puts them back.

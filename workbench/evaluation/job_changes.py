@@ -90,7 +90,6 @@ def changed_since_before(runs: Sequence[JobRun], course: Sequence[JobCourse]) ->
 
     Args:
         runs: Of a job, the newest first.
-        course: Its models over them.
     """
     models: dict[str, list[JobCourse]] = {}
     for row in course:

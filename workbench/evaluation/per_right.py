@@ -53,8 +53,6 @@ def per_right(
     units also where its model has no weight.
 
     Args:
-        runs: Of the sides.
-        there: The sides by one scorer.
         on_fallback: `exclude` or `accept`; None as each run's job says.
         weighing: None: there are no units but tokens.
     """

@@ -46,8 +46,6 @@ def rescore(
     """Score every answer of a run, and what is known without a model, for the first time or again; keep what is new or different.
 
     Args:
-        ledger: Holds the answers.
-        scorers: By which scorers.
         columns: Those that are reference points; None: as they are recorded, for the dataset is not at hand.
 
     Returns:

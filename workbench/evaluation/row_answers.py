@@ -47,9 +47,6 @@ def row_answers(
     """Return what the requests of a run give to their rows, by request key.
 
     Args:
-        reader: Of the ledger.
-        run_id: Of the run.
-        scorers: Of its job.
         idle: Those that have a target in no row, of which no row lacks a score.
     """
     said: dict[str, dict[str, AnswerScore]] = {}

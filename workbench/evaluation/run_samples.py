@@ -13,11 +13,7 @@ _WINDOW = 500
 
 
 def run_samples(reader: Reader, run_id: str, most: int) -> Iterator[WholeSample]:
-    """Return a run's requests with their texts, in the order of the run.
-
-    Args:
-        reader: Of the ledger.
-    """
+    """Return a run's requests with their texts, in the order of the run."""
     lines = reader.each(RunSample, run_id=run_id, most=most)
     while window := list(islice(lines, _WINDOW)):
         yield from _whole(reader, window)

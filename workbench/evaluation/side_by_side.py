@@ -46,11 +46,7 @@ class Texts(msgspec.Struct, frozen=True):
 
 
 def samples_by_kind(difference: Difference, samples: Samples) -> dict[SampleGroup, list[str]]:
-    """Return the keys of all samples of two sides by how they differ.
-
-    Args:
-        difference: Of the sides.
-    """
+    """Return the keys of all samples of two sides by how they differ."""
     sides = [samples[side.run_id, side.model] for side in (difference.side, difference.baseline)]
     scored = [{row.sample_key for row in rows if row.value is not None} for rows in sides]
     shared, everything = scored[0] & scored[1], dict.fromkeys(row.sample_key for rows in sides for row in rows)
@@ -64,12 +60,7 @@ def samples_by_kind(difference: Difference, samples: Samples) -> dict[SampleGrou
 
 
 def texts_of(reader: Reader, material: ComparisonInput, keys: Iterable[str]) -> Texts:
-    """Return the answers of all sides to some samples.
-
-    Args:
-        material: What is compared.
-        keys: Of the samples.
-    """
+    """Return the answers of all sides to some samples."""
     wanted = sorted(set(keys))
     rows = {(side, row.sample_key): row for side, found in material.samples.items() for row in found}
     names: dict[str, str] = {row.sample_key: row.sample_id for row in rows.values()}

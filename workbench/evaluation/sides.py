@@ -174,7 +174,6 @@ def sides_of(
     """Return every model of some runs, in the order in which each was first asked.
 
     Args:
-        scorer: By whose scores.
         cluster: The metadata column that says which samples belong together.
         on_fallback: `exclude` or `accept`; None as each run's job says.
     """
@@ -318,7 +317,6 @@ def differences(
     """Return each side beside its baseline, tested on the samples that both were asked.
 
     Args:
-        samples: Of the sides.
         are_shares: Whether all scores are from 0 to 1: then no difference is beyond 1.
         family: Further pairs that could be looked at as well: p-values are adjusted for them too.
         reaches: Whether it is wanted what each could have shown, which takes most of the time.
@@ -333,9 +331,6 @@ def differences_within(
 
     Args:
         parts: Of the sides' samples.
-        are_shares: Whether all scores are from 0 to 1.
-        family: Further pairs that could be looked at as well.
-        reaches: Whether it is wanted what each could have shown.
     """
     every, beside = [*pairs, *family], []
     for part in parts:

@@ -131,7 +131,6 @@ def score_corrected(ledger: Ledger, run_id: str, job: Job, samples: Sequence[Sam
     """Score a run by its targets as they are now, with its own scorers; return how many scores changed, and how the ingest went.
 
     Args:
-        job: Whose dataset was corrected.
         samples: That dataset's. What a second annotator or another column says of the job's own runs is taken from them.
 
     Raises:
@@ -174,7 +173,6 @@ class _Asked:
     """The samples of a dataset by what they ask, whatever is right.
 
     Args:
-        samples: Of the dataset.
         named: The columns that the prompts of a run name.
     """
 

@@ -42,7 +42,6 @@ def narrowed(
     """Return the same job in part; a run of it says so, and is never an occasion.
 
     Args:
-        job: All of it.
         limit: At most this many samples, the first of those that the job takes.
         models: Only these, or this one; each must be one that the job asks, or match one of its globs.
         max_in_flight: At most this many requests in flight.
@@ -86,11 +85,7 @@ def whole_number(name: str, given: Any) -> int:
 
 
 def pilot_of(job: Job, samples: int) -> Job:
-    """Return the job for some of its samples, drawn at random; with a limit of its own, for the first ones within it.
-
-    Args:
-        job: All of it.
-    """
+    """Return the job for some of its samples, drawn at random; with a limit of its own, for the first ones within it."""
     run = msgspec.structs.replace(job.run, on_fallback="exclude") if job.run.on_fallback == "fail" else job.run
     job = msgspec.structs.replace(job, gates=None, run=run)  # a few samples decide nothing
     part = msgspec.structs.replace(job.part, pilot=samples)

@@ -33,7 +33,6 @@ class Prompt:
     """The job's templates, compiled.
 
     Args:
-        table: The `[prompt]` table.
         where: Names a key of the table, for messages.
 
     Raises:
@@ -119,7 +118,6 @@ def request_body(
     """Return a request body, in the order in which it is sent; `request_key` is taken of its canonical form.
 
     Args:
-        model: The requested model's id.
         messages: As a list, or encoded.
         fields: The job's, overridden by the model's own.
         sample_tools: Tools that the sample brings; they take the place of the job's.

@@ -92,7 +92,6 @@ class Engine:
 
         Args:
             name: What it is called in SQL.
-            read_only: Whether it must stay as it is.
 
         Raises:
             duckdb.Error: It cannot be opened.
@@ -185,7 +184,6 @@ def connected(
     ingest may: the file is opened with as much as it needs, up to what the machine has.
 
     Args:
-        engine: What opens it.
         patience_s: How long to wait for a program that has the file open.
         goes_on: Leave the engine running, without the file; else it is stopped.
 

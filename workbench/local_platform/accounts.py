@@ -20,8 +20,6 @@ class Accounts:
     """The accounts of one platform; changes that another process makes to the state take effect at once.
 
     Args:
-        config: Accounts and allowance.
-        state: Keys and draws.
         keys: Key -> account of keys that live as long as this process only.
     """
 

@@ -81,10 +81,8 @@ def answer(route: Route, body: dict[str, Any], entry: Entry | None, draw: Draw) 
     """Return a route's answer to a request body.
 
     Args:
-        route: The route that answers.
         body: What reaches the model, already checked for a list of messages.
         entry: What the answer key has for the messages.
-        draw: What chance decided.
     """
     prompt_tokens = count_tokens(text_of(body["messages"])) + 3 * len(body["messages"])
     prompt = _last_user_text(body) or next(filter(None, map(_text_of, reversed(body["messages"]))), "")

@@ -34,11 +34,9 @@ class Platform:
     """One platform.
 
     Args:
-        config: Routes, presets, accounts, limits.
         state: Keys and draws; by default in memory.
         keys: Key -> account of keys that live as long as this process only; just their hashes are kept.
         log: Logs every request; off by default.
-        around: What it finds around it.
     """
 
     def __init__(

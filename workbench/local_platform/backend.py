@@ -81,7 +81,6 @@ class Backend(Protocol):
         """Return one chat completion as the model server gives it.
 
         Args:
-            route: Which one is asked.
             attempt: How many attempts of this call on this route came before.
 
         Raises:

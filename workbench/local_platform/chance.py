@@ -36,8 +36,6 @@ class Chance:
         """Return how a route's answer stands to the answer key: right in the share that `answers` gives.
 
         Args:
-            route: The one that answers.
-            call: What was asked.
             question: Which question that is.
             scheduled: The time for which a run was scheduled: two nights differ, and one of them repeated does not.
         """
@@ -66,7 +64,6 @@ class Chance:
         """Return the fault that meets a call on a route, the same at each of its attempts; or None.
 
         Args:
-            route: With its faults.
             now_s: On the platform's clock.
             front: Of those in front of the model server; else of its own.
         """

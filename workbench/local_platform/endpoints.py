@@ -32,12 +32,7 @@ OFFERS, USAGE = "X-Platform-Offers", "usage"
 
 
 class Endpoints:
-    """Answers requests by one configuration, for as long as they take: another one has endpoints of its own.
-
-    Args:
-        config: Routes, presets, accounts, limits.
-        shared: What they have in common with those before and after them.
-    """
+    """Answers requests by one configuration, for as long as they take: another one has endpoints of its own."""
 
     def __init__(self, config: PlatformConfig, shared: Shared) -> None:
         self.config, self._shared = config, shared

@@ -56,7 +56,6 @@ def choose(prompt: str, tools: list[Tool], tool_choice: Any, done: Collection[st
 
     Args:
         prompt: The last user message.
-        tools: OpenAI-style tools of the request.
         tool_choice: The request's field: a forced function, `required`, `none`, `auto` or absent.
         done: Names of the functions whose results are there.
     """
@@ -111,7 +110,6 @@ class _Filling:
         """Return an object with all required properties, and the others for which the prompt has something.
 
         Args:
-            schema: Of the object.
             inside: The references that led to it; a schema may refer to itself.
         """
         properties, required = schema.get("properties"), schema.get("required")

@@ -27,7 +27,6 @@ class Stream:
     """A streamed answer that has begun; to be closed.
 
     Args:
-        route: Who gives it.
         end_s: On the platform's clock: when its time is over.
         first: Its first chunk, if there is one.
         rest: The others; raises Failure where it breaks off.
@@ -55,9 +54,6 @@ class Gateway:
     """Asks routes, on behalf of accounts.
 
     Args:
-        config: Limits, and what is chosen where the document is silent.
-        catalogue: Knows the fallbacks.
-        shared: The accounts, slots and counters of the platform.
         backends: The model servers of a route.
     """
 

@@ -29,7 +29,6 @@ class Habits:
         """Take in an answer whose usage is known.
 
         Args:
-            call: What was asked.
             chars: The length of the answer.
         """
         self._completion_tokens.append(usage.completion)
@@ -41,7 +40,6 @@ class Habits:
         """Return what a call may have used.
 
         Args:
-            call: What was asked.
             chars: How much of an answer came; 0 where none did, and it may have been generated all the same.
         """
         prompt = max(call.prompt_tokens, math.ceil(max(self._prompt_share, default=0.0) * len(call.raw)))

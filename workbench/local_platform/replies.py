@@ -70,7 +70,6 @@ def failed(failure: Failure, status: int, call: Call, silent: Silent) -> web.Res
 
     Args:
         status: What it comes to.
-        call: What was asked.
     """
     place = f" (route {call.route.id!r})"
     if silent.errors == "error":
@@ -164,7 +163,6 @@ def entry(model: Route | Preset, base: Route) -> dict[str, Any]:
     """Return one entry of the model list (Resources, Model).
 
     Args:
-        model: Route or preset.
         base: The route behind it.
     """
     owner = SIMULATED if base.simulated is not None else FORWARDED

@@ -93,7 +93,6 @@ class Server:
     """A platform and the socket it listens on.
 
     Args:
-        platform: What is served.
         host: Address to bind; loopback unless told otherwise.
         port: 0 takes a free one.
         drain_s: How long requests in flight may go on once it stops.
@@ -158,7 +157,6 @@ async def serve(
     """Serve until SIGTERM or SIGINT; a second one does not wait for requests in flight.
 
     Args:
-        server: The server to run.
         key: The key to announce, if one was made for this once.
         announce: Called once with base URL and key when requests are accepted.
         with_parent: Also stop when standard input closes, as it does when the parent process dies.
@@ -217,10 +215,7 @@ class ThreadedServer:
     """A platform served from a thread of this process, as a context manager; gives the base URL and a key.
 
     Args:
-        config: Of the platform.
         state: Keys and draws; by default in memory.
-        log: Told of every request.
-        around: What the platform finds around it.
     """
 
     def __init__(

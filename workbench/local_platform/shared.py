@@ -37,7 +37,6 @@ class Shared:
         config: The first configuration.
         state: Keys and draws; None keeps them in memory.
         keys: Key -> account of keys that live as long as this process only; just their hashes are kept.
-        around: What the platform finds around it.
     """
 
     def __init__(self, config: PlatformConfig, state: State | None, keys: dict[str, str], around: Surroundings) -> None:

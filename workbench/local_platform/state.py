@@ -260,11 +260,7 @@ class State:
         return int(self._execute("PRAGMA data_version").fetchone()[0]), self._changes
 
     def create_key(self, account: str, name: str = "") -> str:
-        """Return a new key for an account; it cannot be read again.
-
-        Args:
-            name: What its owner calls it.
-        """
+        """Return a new key for an account; it cannot be read again."""
         key = new_key()
         self._execute(
             "INSERT INTO keys (hash, account, created_at, name) VALUES (?, ?, ?, ?)",

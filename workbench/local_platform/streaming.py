@@ -19,9 +19,7 @@ async def events(
     """Chunks as the bytes of events, up to their end.
 
     Args:
-        chunks: Of a model server.
         name: What `model` is to say.
-        silent: What is chosen where the document is silent.
         wants_usage: Whether the caller is to see a last chunk with usage.
 
     Raises:

@@ -54,7 +54,6 @@ class Upstream:
 
     Args:
         environment: Where the model servers' secrets are.
-        connections: To the servers.
         silent_streams: Whether a server that answers a streamed call with no stream counts as one that said nothing.
     """
 

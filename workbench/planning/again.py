@@ -44,7 +44,6 @@ def kind_of(outcome: str, *, by_another: bool) -> Kind | None:
     """Return which kind an answer is in which a judge says nothing; None: one that is asked again under no name.
 
     Args:
-        outcome: How it ended.
         by_another: Whether another model gave it.
     """
     ends = EFFECTS[Outcome(outcome)].ends
@@ -61,7 +60,6 @@ def of_kind(kind: Kind | None, max_tokens: int | None, invalid: frozenset[str] =
     """Return the answers of one kind.
 
     Args:
-        kind: None is none.
         max_tokens: The higher cap for those that were cut off.
         invalid: The samples that were taken out.
     """

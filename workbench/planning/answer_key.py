@@ -53,7 +53,6 @@ class AnswerKeyWriter:
         """Enter some questions, at best `TOGETHER` of them; they can be asked once this returns.
 
         Args:
-            questions: What to enter.
             more: Others, whose right answers may be wrong ones here too.
 
         Raises:

@@ -228,7 +228,6 @@ def rehearsed(account: Ledger, plan: Plan, run: RunSummary) -> Iterator[str]:
     Args:
         account: The account's ledger.
         plan: Of the rehearsal.
-        run: How it went.
     """
     if not account.exists or not run.completed:
         return

@@ -14,12 +14,7 @@ def judges_of(job: Job) -> Iterator[tuple[int, Judge]]:
 
 
 def invisible_judges(job: Job, visible: Iterable[Model]) -> Iterator[tuple[str, str]]:
-    """Return the judges whose models the account does not see, as (place, text).
-
-    Args:
-        job: With its scorers.
-        visible: The platform's list.
-    """
+    """Return the judges whose models the account does not see, as (place, text)."""
     ids = [model.id for model in visible]
     for number, judge in judges_of(job):
         if judge.model not in ids:

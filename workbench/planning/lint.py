@@ -51,11 +51,7 @@ class RouteExperience(msgspec.Struct, frozen=True):
 
 
 def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, RouteExperience]) -> list[Finding]:
-    """List what is likely to go wrong in a run of this plan.
-
-    Args:
-        visible: The platform's list.
-    """
+    """List what is likely to go wrong in a run of this plan."""
     found = [*_worthless(plan), *_lint_dataset(plan)]
     presets = {model.id for model in visible if model.preset}
     for model in plan.models:

@@ -41,7 +41,6 @@ def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None
 
     Args:
         job: Ids verbatim, globs, or every visible model.
-        visible: The platform's list.
         gateway_limit_s: The endpoint's own setting, below the job's.
 
     Raises:

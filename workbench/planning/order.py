@@ -13,11 +13,7 @@ UNKNOWN = math.nan
 
 
 class Expected:
-    """How long each sample is expected to take, as the logarithm of ms, by what the ledger knows of it.
-
-    Args:
-        samples: How many there are.
-    """
+    """How long each sample is expected to take, as the logarithm of ms, by what the ledger knows of it."""
 
     def __init__(self, models: Sequence[str], samples: int) -> None:
         self._places = {model: place for place, model in enumerate(models)}

@@ -52,7 +52,6 @@ class PromptChecks:
         """Look at one prompt.
 
         Args:
-            sample: That it asks.
             messages: As they are sent.
         """
         text = "\n".join(_text(message.get("content")) for message in messages)

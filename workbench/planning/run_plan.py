@@ -112,8 +112,6 @@ def described(plan: Plan, findings: list[Finding], expected: RunEstimate, ledger
 
     Args:
         plan: Expanded, with the answers that it reuses.
-        expected: What it will use.
-        simulated: Whether it asks simulated models.
     """
     to_send = len(plan) - plan.reused
     models = tuple(

@@ -24,7 +24,6 @@ def sheet_job(job: Job, sheet: Sheet, variant: str | None = None) -> Job:
     What chooses among the samples of its own dataset, or judges a run of it, does not apply: `left_out` says what that is.
 
     Args:
-        job: As its file says.
         sheet: In place of its dataset.
         variant: Its name, where the job has several.
 
@@ -52,7 +51,6 @@ def tagged(job: Job, path: Path, sheet: str | None, out: Path | None) -> Job:
 
     Args:
         job: Whose dataset is the file.
-        path: Of the file.
         sheet: Of a workbook, where it is named.
         out: The file to write in its place.
     """

@@ -32,7 +32,6 @@ def score_chart(rows: Sequence[tuple[RunScore, Interval | None]], colours: Colou
 
     Args:
         rows: `run_scores` rows with their intervals.
-        colours: Of the ledger.
     """
     data: list[Spec] = [
         {
@@ -82,7 +81,6 @@ def difference_chart(
         names: Of the lines, in order.
         baseline: Which of them is shown; the page's script sets the parameter `chosen` to another.
         unit: Of the differences.
-        colours: Of the ledger.
         margin: Where a second upright line stands, to the left of no difference.
     """
     of = {row["model"]: colours.of(row["of"]) for row in rows}
@@ -116,7 +114,6 @@ def cost_chart(rows: Sequence[Spec], cost: tuple[str, str], colours: Colours) ->
         rows: Each with model, of (whose colour), mean, low, high, and cost and p50, in seconds, with their bounds
             (`cost_low`).
         cost: What the cost is, and the same where its scale is logarithmic: a title that is too long is cut.
-        colours: Of the ledger.
     """
     names = [row["model"] for row in rows]
     own = [colours.of(row["of"]) for row in rows]

@@ -75,10 +75,7 @@ def compare_page(
     """Compare, and draft the page that shows it.
 
     Args:
-        ledger: Where the runs are.
-        wanted: What is compared.
         folder: For pages; made if it is not there.
-        pages: Those that its head links.
         single: How the page is written as one file to send; None: beside the others.
 
     Returns:

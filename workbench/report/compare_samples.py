@@ -56,7 +56,6 @@ def compared_samples(
     """Read the samples of every difference.
 
     Args:
-        material: What is compared.
         every: The comparison with each baseline.
         has_texts: Whether their prompts and answers are wanted: without them there is nothing to list.
     """

@@ -17,7 +17,6 @@ def daily_chart(rows: Sequence[DailyUsage], colours: Colours) -> Spec:
 
     Args:
         rows: By day and model.
-        colours: Of the ledger.
     """
     shown = list(dict.fromkeys(row.model for row in rows if row.model != OTHERS))
     known, unknown = _known(rows), _unknown(rows)

@@ -98,7 +98,6 @@ def job_rows(
         changes: By job; see `job_changes`.
         alarms: What is open, of all jobs.
         broken: Scorers that failed on answers of these runs.
-        colours: Of the ledger.
     """
     by_job: dict[str, list[tuple[NewestRun, RunLine]]] = {}
     for run in runs:

@@ -118,9 +118,6 @@ def model_data(run_id: str, standing: Ranking, rows: Sequence[ModelRow], others:
     """Return the table of a run's models as flat rows: what the page rounds or says in words is here as it is.
 
     Args:
-        run_id: Of the run.
-        standing: How its models stand.
-        rows: Of the table on its page.
         others: The scorers after the first.
     """
     return [_flat(run_id, standing, row, others) for row in rows]

@@ -266,12 +266,7 @@ def _put_beside(folder: Path, parts: dict[str, str], digests: dict[str, list[str
 
 
 def remove_earlier_parts(folder: Path, browser: SampleBrowser) -> None:
-    """Remove the files of parts that the page just written does not name.
-
-    Args:
-        folder: Of the parts.
-        browser: What the page holds.
-    """
+    """Remove the files of parts that the page just written does not name."""
     digests: dict[str, list[str]] = msgspec.json.decode(browser.digests)
     named = {f"{kind}{number}-{digest}.js" for kind, found in digests.items() for number, digest in enumerate(found)}
     for path in folder.glob("*.js"):

@@ -103,9 +103,6 @@ def figure(result: Result[Any], row: Any, name: str, kind: str, *keys: str) -> M
     """Return a figure with its exact value, which the page's script shows on hover.
 
     Args:
-        result: The query's answer.
-        row: The row it is in.
-        name: The figure's column.
         kind: How it is shown; see `Column.kind`.
         *keys: Columns that identify the row in the query.
     """

@@ -18,7 +18,6 @@ def course_chart(latency: Sequence[LatencySpan], far: float, colours: Colours) -
     Args:
         latency: By model and span.
         far: The run's length in s.
-        colours: Of the ledger.
     """
     data: list[Spec] = [
         {
@@ -176,7 +175,6 @@ def with_marks(chart: Spec, marks: Sequence[dict[str, str]], zone: str) -> Spec:
     Args:
         chart: Of `lines_over_time`.
         marks: Each with `at`, `when` and `changed`.
-        zone: Whose clock the times are by.
     """
     if not marks:
         return chart
@@ -195,7 +193,6 @@ def with_levels(chart: Spec, levels: Sequence[Spec], scale: Spec) -> Spec:
     Args:
         chart: Of `lines_over_time`.
         levels: Each with `series`, `level`, `from`, `until` and `since`, the day in words.
-        scale: The series' colours.
     """
     if not levels or "layer" not in chart:
         return chart

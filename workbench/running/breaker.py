@@ -33,11 +33,7 @@ class CallEnd(NamedTuple):
 
 
 class Breaker:
-    """Watches one route.
-
-    Args:
-        tempo: How long it rests.
-    """
+    """Watches one route."""
 
     def __init__(self, tempo: Tempo = ACCOUNT) -> None:
         self.state: Literal["closed", "open", "given up"] = "closed"

@@ -120,7 +120,6 @@ class Caps:
         """Return what a request may use: one, so many tokens, and what these draw at most.
 
         Args:
-            model: That it asks.
             body_bytes: Of its body.
             cap: On generated tokens.
             tokens: That may be used.

@@ -38,14 +38,7 @@ MOST_NAMED = 3
 
 
 class RunExecution:
-    """Carries out one run.
-
-    Args:
-        plan: What to send and what is reused.
-        ledger: Where everything is recorded.
-        started: The run's first line.
-        visible: The platform's model list, recorded with the run.
-    """
+    """Carries out one run."""
 
     def __init__(
         self, plan: Plan, client: ChatClient, ledger: Ledger, started: RunStarted, visible: list[Model]
@@ -61,11 +54,6 @@ class RunExecution:
 
     async def run(self, rules: FanOutSettings, *, show_progress: bool, interrupts: Interrupts | None = None) -> RunEnd:
         """Record, send, drain, ingest; the run's numbers are then in the ledger or its journals.
-
-        Args:
-            rules: Who may be in flight, and how many at first.
-            show_progress: Draw a bar.
-            interrupts: Through which another thread interrupts the run.
 
         Raises:
             JournalFullError: The disk takes nothing from the start.

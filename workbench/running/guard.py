@@ -21,9 +21,7 @@ class Guard:
     """Reserves what a request may draw before it is sent, and settles it to what was reported.
 
     Args:
-        budget: Of this run.
         rules: The share of failures that is too much.
-        caps: What it may use together with other runs.
     """
 
     def __init__(self, budget: BudgetTable, rules: RunTable, caps: Caps) -> None:

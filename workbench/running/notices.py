@@ -20,7 +20,6 @@ class Notices:
     """Writes lines for people, each once.
 
     Args:
-        plan: Names the routes.
         note: Writes a line.
         patience_s: How long the run waits when nothing but paused routes is left.
     """

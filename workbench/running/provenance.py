@@ -32,9 +32,7 @@ def run_started(
     """Everything recorded of how a run begins.
 
     Args:
-        plan: What it will send.
         endpoint: To whom; the key goes in as a fingerprint.
-        generation: Of its answers.
         now: When, UTC.
         simulated: Whether the platform says its models are.
     """

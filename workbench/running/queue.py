@@ -33,11 +33,7 @@ class Turn(NamedTuple):
 
 
 class WorkLeft:
-    """What is left to do of each model, by how long its answers took before; nothing where that is not known.
-
-    Args:
-        plan: What there is to send.
-    """
+    """What is left to do of each model, by how long its answers took before; nothing where that is not known."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -79,10 +75,7 @@ class Queue:
     What is to be sent again follows what was never sent.
 
     Args:
-        plan: What there is to send.
-        pace: How many each route may have in flight.
         patience_s: How long to wait when nothing but paused routes is left.
-        tempo: How long a paused route rests.
         clock: Steady, in s.
     """
 

@@ -64,10 +64,7 @@ class AfterCall:
     """Lets everything that acts on the end of a call know of it, in one order.
 
     Args:
-        plan: What is sent.
         journal: Where changes of limits go.
-        rules: How the fan-out behaves beside what the job says.
-        progress: Counts and shows calls.
     """
 
     def __init__(

@@ -76,8 +76,6 @@ class SharedSpending:
     """This run among the others of its ledger.
 
     Args:
-        folder: Of the files.
-        run_id: Of this run.
         own: What it has used, which starts with nothing.
 
     Raises:

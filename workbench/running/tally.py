@@ -21,7 +21,6 @@ class Tally:
     """Counts acknowledged calls.
 
     Args:
-        planned: Requests of the run.
         reused: Those of them that had an answer before it began.
         failed_before: Those that had failed before it began, in a way that no rerun changes.
     """

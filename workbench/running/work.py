@@ -32,15 +32,7 @@ _BETWEEN_TRIES_S = 0.5
 
 
 class Work:
-    """The fan-out of one run.
-
-    Args:
-        plan: What to send.
-        journal: Where every intent and answer goes first.
-        started: The run that pays, and the generation of its answers.
-        rules: Who may be in flight, and how many at first.
-        progress: Counts and shows every call.
-    """
+    """The fan-out of one run."""
 
     def __init__(
         self,

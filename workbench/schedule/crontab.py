@@ -18,7 +18,6 @@ def lines(job: Job, command: Command, log: Path) -> str:
 
     Args:
         job: With a schedule.
-        command: What they start.
         log: The file that takes what it prints.
     """
     environment = "".join(f"{name}={shlex.quote(value)} " for name, value in command.environment.items())

@@ -23,7 +23,6 @@ def units(job: Job, command: Command) -> dict[str, str]:
 
     Args:
         job: With a schedule.
-        command: What its service starts.
     """
     name, title = timer_name(job), _plain(f"Workbench job {job.name}")
     environment = "".join(

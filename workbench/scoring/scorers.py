@@ -19,7 +19,6 @@ def score(scorer: Scorer, answer: Given, sample: Sample) -> Score:
     """Judge one answer; a scorer that breaks leaves it unscored and says how, as does a value outside its scale.
 
     Args:
-        scorer: With its options.
         answer: Without text (a tool call alone, for one) it is unscored by what needs text.
         sample: Brings the target; where its column `refusal` says "right", a refusal is.
     """

@@ -230,7 +230,6 @@ def bias_at_extreme(
         x: What was given; of unknown answers anything.
         y: What is right.
         unknown: Which answers are not known; one at least.
-        scale: On which they are.
         highest: Whether the largest is wanted.
     """
     import numpy as np

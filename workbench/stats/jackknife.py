@@ -167,7 +167,6 @@ def estimate_of(
     F. E. (1946), An approximate distribution of estimates of variance components, Biometrics Bulletin 2, 110-114.
 
     Args:
-        value: The figure.
         without: It without each cluster; None where it is not defined there.
         ends: Between which it is, where that shapes its interval.
         by_spread: Take Student's t with as many degrees of freedom as the spread is known by, not one fewer than clusters.

@@ -297,7 +297,6 @@ def paired_agreements(
         both: The answers of each to the same requests, as numbers or places of labels.
         right: What is right.
         clusters: What each answer belongs to.
-        figures: By which they are compared.
     """
     import numpy as np
 

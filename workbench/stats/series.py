@@ -122,7 +122,6 @@ def watch(nights: Nights, rule: Rule, accepted: Sequence[datetime] = ()) -> Watc
 
     Args:
         nights: Of one model.
-        rule: When a drop counts.
         accepted: When somebody accepted what was there.
     """
     course = _Course(nights, rule)

@@ -60,7 +60,6 @@ def team_address(text: str, data: Path | None) -> TeamAddress:
 
     Args:
         text: `ducklake:postgres:` and what PostgreSQL's clients are given.
-        data: The folder of its rows, where this machine sees it elsewhere than the catalog says.
 
     Raises:
         InputError: It is not one, or it holds a password.

@@ -95,7 +95,6 @@ def claim(
     no other's way, and none in its: its answers are a generation of their own.
 
     Args:
-        server: Of the team.
         job: That no other process of this machine runs.
         is_fresh: Whether it asks everything again.
         resumes: Whether it resumes an earlier run, which may have been a fresh one.
@@ -168,7 +167,6 @@ def hand_in(server: Server, machine: str, goes_on: Callable[[Claim], bool], run_
     """Release the jobs of a machine whose journals are all in the ledger: of one run, and of those that are over.
 
     Args:
-        server: Of the team.
         machine: Whose journals they were.
         goes_on: Whether a run is not over yet.
         run_id: The run that is just over.

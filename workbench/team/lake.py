@@ -53,8 +53,6 @@ def attach(engine: Engine, team: TeamAddress, mode: Literal["read", "write", "cr
     """Attach a team's ledger as `ledger`.
 
     Args:
-        engine: What opens it.
-        team: Where it is.
         mode: `read` sees its newest state, and no other while it is attached; `create` makes it where there is none.
 
     Raises:
@@ -197,7 +195,6 @@ def require_rights(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> None:
 
     Args:
         db: Has the ledger attached.
-        team: Where it is.
 
     Raises:
         InputError: A right is missing.
@@ -276,7 +273,6 @@ class TeamTransactions(Transactions):
 
     Args:
         db: Has the ledger attached.
-        team: Where it is.
     """
 
     def __init__(self, db: duckdb.DuckDBPyConnection, team: TeamAddress) -> None:

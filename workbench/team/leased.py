@@ -54,9 +54,6 @@ def leased_slots(server: Server) -> list[Held]:
 def release_leases(server: Server, machine: str) -> int:
     """End the leases of runs that are over: of any machine where theirs have ended, of this one where the process is dead.
 
-    Args:
-        server: Of the team.
-
     Returns:
         How many slots that freed.
 

@@ -94,7 +94,6 @@ class Leases:
     """The leases of one run at one endpoint, for its event loop and the thread that renews them.
 
     Args:
-        server: Where they are.
         endpoint: Of the platform, in short.
         most: How many slots the run may have.
         job: Named to others.

@@ -15,11 +15,7 @@ from workbench.team.spending import TeamSpending, live_team_spenders
 
 
 class TeamMachines(Machines):
-    """The machines that share a ledger.
-
-    Args:
-        ledger: Whose address is a team's.
-    """
+    """The machines that share a ledger."""
 
     ingest_every_s: float | None = 60.0
 

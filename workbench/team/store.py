@@ -31,11 +31,7 @@ from workbench.team.server import Server
 
 
 class TeamStore(Store):
-    """A team's ledger.
-
-    Args:
-        ledger: Whose address is a team's.
-    """
+    """A team's ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger, self._team = ledger, address_of_team(ledger)

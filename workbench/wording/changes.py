@@ -168,7 +168,6 @@ def job_verdict(
     Args:
         runs: The newest ones, the newest first.
         watches: What its scheduled runs show of a level; none where it has none.
-        course: What the models of these came to.
         is_cut: Whether the job may have more runs.
         is_watched: Whether it watches for changes, so that they are alarms.
     """

@@ -38,7 +38,6 @@ def filled_text(name: str, rows: int, filled: int, flagged: Mapping[Kind, int], 
     """Return how much of a sheet is filled: `filled: answers.xlsx, 297 of 300 rows; 3 flagged (2 cut off, 1 failed)`.
 
     Args:
-        name: Of the file.
         rows: How many it has.
         filled: Those with an answer and without a flag.
         flagged: The others, by why.

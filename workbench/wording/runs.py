@@ -328,11 +328,7 @@ def because_text(run: RunSummary) -> str:
 
 
 def resume_text(run: Provenance, ledger: str) -> str:
-    """Return the command that sends what a recorded run left.
-
-    Args:
-        ledger: Its path or address.
-    """
+    """Return the command that sends what a recorded run left."""
     platform = ["--local"] if run.endpoint == LOCAL else ["--base-url", run.endpoint]
     part = part_of(run.part)
     if JUDGED_RUN in run.tags:
@@ -411,9 +407,7 @@ def in_vain_text(scorer: str, kind: str | None, answers: int, run_id: str, where
     """Return on how many answers a judge gave no verdict though it was asked, why, and the command that asks once more.
 
     Args:
-        scorer: Its name.
         kind: What `--again` calls its answer; None: there is no such command.
-        answers: How many.
         run_id: That it judged.
         where: Options that name the ledger and the platform.
     """

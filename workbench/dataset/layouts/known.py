@@ -42,7 +42,6 @@ def in_our_columns(rows: Iterator[PlacedRow], path: Path, layout: Layout | None 
     """Return a file's rows with our names for what they hold.
 
     Args:
-        rows: As they are in the file.
         path: Where that is: some layouts have their answers beside it.
         layout: By default the one that the first row has.
 

@@ -24,7 +24,6 @@ def options_of(place: str, value: Any) -> Choosable:
 
     Args:
         place: Of the column, for messages.
-        value: What the column holds.
 
     Raises:
         InputError: It holds something else.
@@ -63,7 +62,6 @@ def right_one(place: str, options: Choosable, answer: Any, row: Row, *, by_label
 
     Args:
         place: Of the column, for messages.
-        options: What can be chosen.
         answer: A label, a number counted from 0, or an option's text.
         row: What else the file says: some benchmarks repeat the answer's number.
         by_label: Whether the benchmark is known to answer by label or number, whatever the options say.
