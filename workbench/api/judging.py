@@ -94,10 +94,6 @@ async def run_judged(where: Target, job: Job, options: RunOptions, show: Shown |
 
     Args:
         show: Called once scores and gates are known; see `run_job`.
-
-    Raises:
-        InputError: Before anything is sent, if anything about the job is wrong.
-        LockHeldError: The job is running already on this ledger.
     """
     step = _JudgesOfRun(where, job, options, handlers())
     return await run_job(where, job, options, show, step.asked if job.judge.when == "run" else None)

@@ -419,10 +419,6 @@ def decided_after_judging(
     Args:
         run: As it was before.
         heard: Whether a judge has said anything new of it.
-
-    Raises:
-        InputError: The baseline is not a run of the ledger.
-        JournalFullError: The disk takes no more.
     """
     was_left = run.status == RunStatus.INCOMPLETE and (run.reason or "").endswith(TO_JUDGE)
     if was_left:
@@ -439,10 +435,6 @@ def evaluate_gates(ledger: Ledger, run_id: str, job: Job) -> tuple[tuple[GateRes
 
     Returns:
         What each says, and why the run does not pass; None where it does.
-
-    Raises:
-        InputError: The baseline is not a run of the ledger.
-        JournalFullError: The disk takes no more.
     """
     asked = ask_gates(ledger, run_id, job)
     if asked is None:
@@ -567,10 +559,6 @@ def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) ->
 
 
 def _provenance(ledger: Ledger, run_id: str) -> Provenance:
-    """Return how an earlier run began.
-
-    Raises:
-        InputError: There is no such run.
-    """
+    """Return how an earlier run began."""
     with reading(ledger) as reader:
         return reader.only(Provenance, run_id=find_run(reader, run_id))

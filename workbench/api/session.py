@@ -299,7 +299,6 @@ def ledger_to_change(where: Target) -> Ledger:
 
     Raises:
         InputError: There is none, or a right is missing.
-        UnreachableError: Its server does not answer.
     """
     ledger = ledger_to_read(where)
     store_of(ledger).require_rights()
@@ -324,12 +323,7 @@ def _ledger(where: Target, address: str | Path, data: Path | None = None) -> Led
 
 @contextmanager
 def presence_of(ledger: Ledger) -> Iterator[RunPresence]:
-    """Return this process among those that work on a ledger.
-
-    Raises:
-        InputError: A right is missing.
-        UnreachableError: The ledger's server does not answer.
-    """
+    """Return this process among those that work on a ledger."""
     store_of(ledger).require_rights()
     with machines_of(ledger).presence() as presence:
         yield presence
@@ -344,12 +338,6 @@ def slots_of(
 
     Args:
         where: Whose settings say where they are kept.
-        limit: How many may be taken.
-        job: Named to others.
-        hold_s: For how long a call of it may go on at most.
-
-    Raises:
-        InputError: Their folder cannot be used.
     """
     if where.local:
         with ScratchFolder() as scratch, Slots(scratch.path, limit, job) as slots:

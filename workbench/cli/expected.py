@@ -24,9 +24,6 @@ def is_confirmed(
         tell: Prints a line.
         asks: Whatever the thresholds.
         yes: Said on the command line.
-
-    Raises:
-        InputError: Anything about the job is wrong.
     """
     thresholds = ConfirmSettings() if where.local else load_settings(where.folder).confirm
     if not asks and (yes or thresholds == ConfirmSettings()):

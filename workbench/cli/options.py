@@ -164,9 +164,6 @@ def narrowed_by(given: dict[str, Any], job: Job, begun: Part = Part()) -> Job:  
     Args:
         given: The options of a command.
         begun: The part that the run which is resumed asked.
-
-    Raises:
-        InputError: A named model is not one of the job's.
     """
     job = allowing(job, given.get("allow", ()))
     return narrowed(job, limit=given["limit"], models=given["model"], max_in_flight=given["max_in_flight"], begun=begun)

@@ -175,11 +175,7 @@ def serve(ctx: click.Context, /, ephemeral: bool, access_log: bool, answered: tu
 
 @contextmanager
 def _answer_key(jobs: list[Job]) -> Iterator[Path | None]:
-    """Yield a file with what is right by some jobs, for as long as it is needed; of a prompt in two of them the first counts.
-
-    Raises:
-        InputError: A dataset or a prompt has a fault.
-    """
+    """Yield a file with what is right by some jobs, for as long as it is needed; of a prompt in two of them the first counts."""
     if not jobs:
         yield None
         return

@@ -67,11 +67,7 @@ def given_files(ctx: click.Context) -> Files:
 
 
 def load(files: Files) -> PlatformConfig:
-    """Read and check the configuration.
-
-    Raises:
-        InputError: With every fault, named by line.
-    """
+    """Read and check the configuration."""
     path = files.config_path
     if path is None:
         return load_config()

@@ -94,9 +94,6 @@ def write_sheet(sheet: Sheet, columns: NewColumns, target: IO[bytes]) -> None:
     Args:
         sheet: It is not changed.
         columns: By the rows that make samples.
-
-    Raises:
-        InputError: It cannot be read.
     """
     if not sheet.is_workbook:
         write_table(sheet.path, sheet.delimiter, columns, target)

@@ -81,11 +81,7 @@ def refuse_one_object(path: Path, value: dict[str, Any]) -> None:
 
 
 def object_in(path: Path) -> dict[str, Any] | None:
-    """Return the object that a whole file is; None where it is something else.
-
-    Raises:
-        InputError: It cannot be read.
-    """
+    """Return the object that a whole file is; None where it is something else."""
     with opened(path) as stream:
         text = stream.read(MOST_LINE_BYTES + 1)
     try:
@@ -96,11 +92,7 @@ def object_in(path: Path) -> dict[str, Any] | None:
 
 
 def rows_within(path: Path) -> Iterator[PlacedRow] | None:
-    """Return the rows that a file has as one object; None where it has them otherwise.
-
-    Raises:
-        InputError: It cannot be read.
-    """
+    """Return the rows that a file has as one object; None where it has them otherwise."""
     value = object_in(path)
     found = None if value is None else rows_inside(value)
     return None if found is None else ((f"{path}: row {number}", row) for number, row in enumerate(found.rows, 1))

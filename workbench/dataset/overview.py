@@ -56,9 +56,6 @@ def overview(path: Path, layout: Layout | None, most: int, sheet: str | None = N
         layout: By default the one that its first row has.
         most: How many samples are shown.
         sheet: Of a workbook; by default the only one that has rows.
-
-    Raises:
-        InputError: It is broken, or holds what cannot be asked.
     """
     taken = layout or layout_of(_first_row(path, sheet))
     first: list[Sample] = []

@@ -93,9 +93,6 @@ def selected_rows(job: Job, ids: RepeatedIds) -> Iterator[Row]:
 
     Args:
         ids: Told of every row that is read, also of those that are not taken.
-
-    Raises:
-        InputError: As `selected_samples`.
     """
     files = expand(job.dataset_paths, job.where("dataset", "path")) if job.rows is None else []
     taken = 0
@@ -300,11 +297,7 @@ def _without_filled(rows: Iterator[PlacedRow]) -> Iterator[PlacedRow]:
 def notes_on(
     path: Path, kind: Format | None = None, delimiter: str | None = None, sheet: str | None = None
 ) -> list[str]:
-    """Return what is unusual of a file, and read all the same: its encoding, a column without a name, merged cells.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
+    """Return what is unusual of a file, and read all the same: its encoding, a column without a name, merged cells."""
     found = kind or format_of(path)
     if found == "xlsx":
         from workbench.dataset.workbook import workbook_notes

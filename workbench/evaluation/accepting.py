@@ -25,7 +25,6 @@ def accept(
 
     Raises:
         InputError: There is no such job or model, or nothing to accept or take back.
-        JournalFullError: The disk takes no more.
     """
     with reading(ledger) as reader:
         runs = {one.job: one for one in reader.all(JobRuns)}

@@ -260,9 +260,6 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
     Args:
         baseline: One of its `baselines`.
         by: The only column to slice by; by default every one with few values.
-
-    Raises:
-        InputError: No sample has the column, or it has too many values.
     """
     run_ids = [run.run_id for run in material.runs]
     order = [baseline, *(run_id for run_id in run_ids if run_id != baseline)] if len(run_ids) > 1 else run_ids

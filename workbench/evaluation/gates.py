@@ -339,9 +339,6 @@ def ask_gates(ledger: Ledger, run_id: str, job: Job) -> tuple[Provenance, list[G
 
     Returns:
         How the run began and ended, and what each gate finds.
-
-    Raises:
-        InputError: The baseline is not a run of the ledger.
     """
     if job.gates is None and job.run.on_fallback != "fail":
         return None
@@ -355,9 +352,6 @@ def record_gates(ledger: Ledger, run: Provenance, findings: Sequence[GateFinding
 
     Args:
         reason: Why it does not pass; None: it does.
-
-    Raises:
-        JournalFullError: The disk takes no more.
     """
     now = newer_than([] if run.ended_at is None else [run.ended_at])
     entries: list[Entry] = [
@@ -371,11 +365,7 @@ def record_gates(ledger: Ledger, run: Provenance, findings: Sequence[GateFinding
 
 
 def record_status(ledger: Ledger, run_id: str, status: RunStatus, exit_code: int, reason: str | None) -> Ingested:
-    """Record that a run has ended otherwise than its calls did: its judgements are still to be asked for, or are there now.
-
-    Raises:
-        JournalFullError: The disk takes no more.
-    """
+    """Record that a run has ended otherwise than its calls did: its judgements are still to be asked for, or are there now."""
     with reading(ledger, frugal=True) as reader:
         run = reader.only(Provenance, run_id=run_id)
     now = newer_than([] if run.ended_at is None else [run.ended_at])

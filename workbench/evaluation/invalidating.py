@@ -26,7 +26,6 @@ def invalidate(
 
     Raises:
         InputError: There is no such run or sample.
-        JournalFullError: The disk takes no more.
     """
     with reading(ledger) as reader:
         run_id = find_run(reader, run)

@@ -50,9 +50,6 @@ def rescore(
 
     Returns:
         How many scores were written, and how the ingest went.
-
-    Raises:
-        JournalFullError: The disk takes no more.
     """
     if not scorers:
         return 0, Ingested()

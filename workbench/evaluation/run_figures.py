@@ -121,11 +121,7 @@ def _scores(reader: Reader, run_id: str) -> list[tuple[RunScore, Interval | None
 
 
 def run_figures(reader: Reader, run_id: str) -> RunFigures:
-    """Ask every query of a run's figures.
-
-    Raises:
-        InputError: There is no such run.
-    """
+    """Ask every query of a run's figures."""
     run_id = find_run(reader, run_id)
     reader = reader.about(run_id)
     found, scorers = run_findings(reader, run_id), reader.all(RunScorer, run_ids=[run_id])

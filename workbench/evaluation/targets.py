@@ -111,11 +111,7 @@ def restored(reader: Reader, job: str, *, all_runs: bool = False) -> TargetChang
 
 
 def correct_targets(ledger: Ledger, found: TargetChanges, reason: str) -> Ingested:
-    """Record by which targets runs are scored from now on; `score_corrected` scores them.
-
-    Raises:
-        JournalFullError: The disk takes no more.
-    """
+    """Record by which targets runs are scored from now on; `score_corrected` scores them."""
     now = newer_than(found.said_at.values())
     contents = {change.corrected_key: change.content for change in found.changes if change.content}
     # samples first: a correction without its sample would have no target
@@ -135,7 +131,6 @@ def score_corrected(ledger: Ledger, run_id: str, job: Job, samples: Sequence[Sam
 
     Raises:
         InputError: The run's job cannot be read any more.
-        JournalFullError: The disk takes no more.
     """
     with reading(ledger) as reader:
         run = reader.only(Provenance, run_id=run_id)

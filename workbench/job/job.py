@@ -175,11 +175,7 @@ def load_job(path: Path) -> Job:
 
 
 def parse_job(text: str, path: Path) -> Job:
-    """Check the text of a job file; relative paths in it are relative to the file.
-
-    Raises:
-        InputError: With every fault found.
-    """
+    """Check the text of a job file; relative paths in it are relative to the file."""
     return checked_job(read_toml(text, str(path)), text, path)
 
 

@@ -82,11 +82,7 @@ class Prompt:
 
 
 def prompts_of(job: Job) -> list[tuple[Variant, Prompt]]:
-    """Return the prompt of every variant of a job.
-
-    Raises:
-        InputError: A template is not valid Jinja.
-    """
+    """Return the prompt of every variant of a job."""
     return [(variant, Prompt(variant.prompt, functools.partial(job.where, *variant.place))) for variant in job.variants]
 
 

@@ -44,7 +44,6 @@ def opened_for_writing(
 
     Raises:
         LedgerBusyError: A process that ignores the lock (a notebook) has the file open.
-        UnreachableError: The connection to a team's server was lost.
     """
     store = store_of(ledger)
     if writer is None:
@@ -73,7 +72,6 @@ def attached(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, *, frugal: boo
     Raises:
         LedgerBusyError: A process that ignores the lock is writing it.
         InputError: The file is not a ledger.
-        UnreachableError: The connection to a team's server was lost.
     """
     store = store_of(ledger)
     engine = Engine(FRUGAL_MEMORY_MIB) if frugal else _engine_for(ledger.held_bytes)

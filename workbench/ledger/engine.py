@@ -95,7 +95,6 @@ class Engine:
 
         Raises:
             duckdb.Error: It cannot be opened.
-            OSError: Too many files are open.
         """
         require_open_files()
         options = "READ_ONLY" if read_only else f"STORAGE_VERSION '{_STORAGE_VERSION}', RECOVERY_MODE no_wal_writes"

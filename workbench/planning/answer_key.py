@@ -40,9 +40,6 @@ class AnswerKeyWriter:
 
     Args:
         path: Of the file, which may have other jobs' answers already.
-
-    Raises:
-        OSError: It cannot be written.
     """
 
     def __init__(self, path: Path, scorers: tuple[Scorer, ...]) -> None:
@@ -54,9 +51,6 @@ class AnswerKeyWriter:
 
         Args:
             more: Others, whose right answers may be wrong ones here too.
-
-        Raises:
-            OSError: The disk takes no more.
         """
         rights = [self._right(question.sample) for question in questions]
         known = [*rights, *(self._right(question.sample) for question in more)]

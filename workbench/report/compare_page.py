@@ -80,9 +80,6 @@ def compare_page(
 
     Returns:
         The comparison, and its page, still to be written: whoever waits for the figures need not wait for a disk.
-
-    Raises:
-        InputError: There is no such run, model, scorer or column, or nothing to compare.
     """
     with asked_of(ledger, folder, single=single) as asked:
         material = load_input(asked.reader, wanted, weighing_of(asked.allowance, asked.zone))

@@ -38,11 +38,7 @@ def install(job: Job, text: str) -> None:
 
 
 def remove(path: str | Path) -> bool:
-    """Take a job file's lines out of the user's crontab; whether there were any.
-
-    Raises:
-        InputError: The crontab cannot be read or written.
-    """
+    """Take a job file's lines out of the user's crontab; whether there were any."""
     before = _read()
     after = _without(before, path)
     if after == before:
@@ -52,11 +48,7 @@ def remove(path: str | Path) -> bool:
 
 
 def is_installed(path: str | Path) -> bool:
-    """Return whether the user's crontab has a job file's lines.
-
-    Raises:
-        InputError: The crontab cannot be read.
-    """
+    """Return whether the user's crontab has a job file's lines."""
     return header(path) in _read().splitlines()
 
 

@@ -137,11 +137,7 @@ class Judge(Scorer, frozen=True, tag="judge"):
         return min(self.verdicts.values()), max(self.verdicts.values())
 
     def needed(self) -> frozenset[str]:
-        """Return the columns that a sample must have for the template.
-
-        Raises:
-            InputError: The template is not valid.
-        """
+        """Return the columns that a sample must have for the template."""
         if self.template == TEMPLATE:
             return frozenset()
         from workbench.template import Template  # with Jinja, which few commands need

@@ -101,7 +101,6 @@ def claim(
 
     Raises:
         LockHeldError: The job runs on another machine, or ran there and its answers are not in the ledger.
-        UnreachableError: The server does not answer.
     """
     host, username = who()
     with server.transaction() as cursor:
@@ -128,21 +127,13 @@ def _taken(other: Claim) -> str:
 
 
 def renewed(server: Server, run_id: str, to_send: int | None) -> bool:
-    """Say that a run goes on; False where its job was given to another.
-
-    Raises:
-        UnreachableError: The server does not answer.
-    """
+    """Say that a run goes on; False where its job was given to another."""
     with server.transaction() as cursor:
         return cursor.execute(_RENEW, {"run_id": run_id, "to_send": to_send, "for_s": CLAIM_S}).rowcount > 0
 
 
 def say_over(server: Server, run_id: str) -> None:
-    """Say that a run is over, though its answers are not handed in.
-
-    Raises:
-        UnreachableError: The server does not answer.
-    """
+    """Say that a run is over, though its answers are not handed in."""
     with server.transaction() as cursor:
         cursor.execute("UPDATE workbench_live.runs SET expires_at = clock_timestamp() WHERE run_id = %s", [run_id])
 
@@ -152,7 +143,6 @@ def leave_behind(server: Server, run_id: str) -> None:
 
     Raises:
         InputError: There is no such run, or it goes on.
-        UnreachableError: The server does not answer.
     """
     with server.transaction() as cursor:
         there = _found(cursor, "run_id = %(of)s", run_id)
@@ -170,9 +160,6 @@ def hand_in(server: Server, machine: str, goes_on: Callable[[Claim], bool], run_
         machine: Whose journals they were.
         goes_on: Whether a run is not over yet.
         run_id: The run that is just over.
-
-    Raises:
-        UnreachableError: The server does not answer.
     """
     with server.transaction() as cursor:
         there = _found(cursor, "machine = %(of)s", machine)
@@ -182,11 +169,7 @@ def hand_in(server: Server, machine: str, goes_on: Callable[[Claim], bool], run_
 
 
 def claims(server: Server) -> list[Claim]:
-    """Return the runs that go on, and those whose answers are not handed in, the oldest first.
-
-    Raises:
-        UnreachableError: The server does not answer.
-    """
+    """Return the runs that go on, and those whose answers are not handed in, the oldest first."""
     with server.transaction() as cursor:
         return _found(cursor, "true", None)
 

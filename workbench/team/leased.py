@@ -42,11 +42,7 @@ _RELEASE = """
 
 
 def leased_slots(server: Server) -> list[Held]:
-    """Return what is leased at all endpoints.
-
-    Raises:
-        UnreachableError: The server does not answer.
-    """
+    """Return what is leased at all endpoints."""
     with server.transaction() as cursor:
         return [Held(**row) for row in rows(cursor, _LIST)]
 
@@ -56,9 +52,6 @@ def release_leases(server: Server, machine: str) -> int:
 
     Returns:
         How many slots that freed.
-
-    Raises:
-        UnreachableError: The server does not answer.
     """
     with server.transaction() as cursor:
         dead = [row["holder"] for row in rows(cursor, _OF_MACHINE, machine=machine) if _is_dead(row["pid"])]

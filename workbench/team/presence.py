@@ -25,11 +25,7 @@ _AGAIN_S = 0.25
 
 
 class Presence:
-    """A run of a team's ledger; used as a context, in which the server must answer at the start.
-
-    Raises:
-        UnreachableError: The server does not answer.
-    """
+    """A run of a team's ledger; used as a context, in which the server must answer at the start."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -53,12 +49,7 @@ class Presence:
                 say_over(self._server, self._run_id)
 
     def claim(self, job: str, run_id: str, options: RunOptions) -> None:
-        """Claim a job for a run.
-
-        Raises:
-            LockHeldError: It is another's.
-            InputError: The run that is to be left behind is not there, or goes on.
-        """
+        """Claim a job for a run."""
         if options.leave_behind is not None:
             leave_behind(self._server, options.leave_behind)
         resumes = options.resume is not None
@@ -128,11 +119,7 @@ def _all_ingested(ledger: Ledger) -> bool:
 
 
 def handed_in(ledger: Ledger) -> None:
-    """Release the jobs of the machine whose journals a team's ledger was given, now that it has all that they held.
-
-    Raises:
-        UnreachableError: The server does not answer.
-    """
+    """Release the jobs of the machine whose journals a team's ledger was given, now that it has all that they held."""
     if not _all_ingested(ledger):
         return
     is_own = ledger.journal_folder == Ledger(ledger.name).journal_folder
@@ -144,18 +131,7 @@ def handed_in(ledger: Ledger) -> None:
 
 
 class TeamSlots(Slots):
-    """As `Slots`, within what the run has leased: other runs of this machine may use a ledger of their own.
-
-    Args:
-        folder: Of the endpoint, on this machine.
-        limit: How many this run may take.
-        job: Named to others.
-        shared: Whether other users of this machine may use the folder too.
-        older: The folders that older versions have for the endpoint.
-
-    Raises:
-        InputError: The folder cannot be used.
-    """
+    """As `Slots`, within what the run has leased: other runs of this machine may use a ledger of their own."""
 
     def __init__(
         self, folder: Path, limit: int, job: str, leases: Leases, *, shared: bool, older: Sequence[Path]

@@ -138,7 +138,6 @@ class Server:
         """Make the tables of leases where they are not there yet.
 
         Raises:
-            UnreachableError: The server does not answer.
             InputError: The server's role may not make tables.
         """
         with self.transaction() as cursor:
@@ -150,11 +149,7 @@ class Server:
                 cursor.execute(_TABLES)
 
     def may_write(self) -> bool:
-        """Return whether the server's role may write what runs do.
-
-        Raises:
-            UnreachableError: The server does not answer.
-        """
+        """Return whether the server's role may write what runs do."""
         self.make_tables()
         with self.transaction() as cursor:
             found = cursor.execute(_MAY_WRITE).fetchone()

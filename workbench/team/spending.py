@@ -35,9 +35,6 @@ class TeamSpending:
     Args:
         run_id: Of this run, which has claimed its job.
         own: What it has used, which starts with nothing.
-
-    Raises:
-        UnreachableError: The server does not answer.
     """
 
     def __init__(self, ledger: Ledger, run_id: str, own: Spender) -> None:
@@ -54,11 +51,7 @@ class TeamSpending:
             self._write(cursor)
 
     def counted(self) -> set[str]:
-        """Return the ids of the runs whose rows count, this one's included: the ledger need not be asked of them.
-
-        Raises:
-            UnreachableError: The server does not answer.
-        """
+        """Return the ids of the runs whose rows count, this one's included: the ledger need not be asked of them."""
         with self._server.transaction() as cursor:
             return {row["run_id"] for row in rows(cursor, _ROWS)} - self.over
 
@@ -124,11 +117,7 @@ class TeamSpending:
 
 
 def live_team_spenders(team: TeamAddress) -> dict[str, Spender]:
-    """Return what the runs of a team have used and reserved whose answers are not all in the ledger, by run id.
-
-    Raises:
-        UnreachableError: The server does not answer.
-    """
+    """Return what the runs of a team have used and reserved whose answers are not all in the ledger, by run id."""
     with Server(team) as server:
         server.make_tables()
         with server.transaction() as cursor:

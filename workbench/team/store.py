@@ -99,7 +99,6 @@ def create_ledger(ledger: Ledger) -> None:
 
     Raises:
         InputError: It cannot be made there.
-        UnreachableError: Its server does not answer.
     """
     team = address_of_team(ledger)
     assert team.data is not None
