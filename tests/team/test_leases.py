@@ -9,8 +9,7 @@ import pytest
 from workbench.ledger.address import SCHEME
 from workbench.team import leases as module
 from workbench.team.address import TeamAddress, team_address
-from workbench.team.leased import leased_slots
-from workbench.team.leases import LEASE_S, Leases
+from workbench.team.leases import LEASE_S, Leases, leased_slots
 from workbench.team.server import Server
 
 MOST = 6

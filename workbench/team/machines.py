@@ -8,7 +8,7 @@ from workbench.running.machines import Machines
 from workbench.running.spending import Spender
 from workbench.team.address import address_of_team
 from workbench.team.claims import Claim, claims, machine_of
-from workbench.team.leased import Held, leased_slots, release_leases
+from workbench.team.leases import Held, leased_slots, release_leases
 from workbench.team.presence import Presence, handed_in
 from workbench.team.server import Server
 from workbench.team.spending import TeamSpending, live_team_spenders
