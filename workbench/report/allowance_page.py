@@ -22,9 +22,8 @@ from workbench.ledger.usage_rows import (
     UsageTotals,
 )  # fmt: skip
 from workbench.report import charts
-from workbench.report.allowance_charts import window_chart
+from workbench.report.allowance_charts import OTHERS, daily_chart, window_chart
 from workbench.report.build import PageContext, result
-from workbench.report.daily_chart import OTHERS, daily_chart
 from workbench.report.drawing import Chart, drawn
 from workbench.report.tables import Result, Table, value_of
 from workbench.report.time_charts import MOST_TOGETHER
