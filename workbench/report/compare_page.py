@@ -2,25 +2,31 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+import msgspec
 
 import workbench.display.text as people
 from workbench.allowance.weights import weighing_of
 from workbench.errors import InputError
+from workbench.evaluation.choices import choice_of
 from workbench.evaluation.comparison import (
     Comparison,
     ComparisonInput,
     ComparisonRequest,
     against,
     compare_sides,
+    is_baseline,
     load_input,
 )
 from workbench.evaluation.references import floor_of
-from workbench.evaluation.sides import why_unscored
+from workbench.evaluation.side_by_side import SampleAnswer, SampleGroup, Texts, samples_by_kind, texts_of
+from workbench.evaluation.sides import Difference, ModelResult, why_unscored
 from workbench.evaluation.slices import Slice
+from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import SideSample
 from workbench.ledger.store import Ledger
 from workbench.report import charts
@@ -35,14 +41,25 @@ from workbench.report.build import (
     take_rights_of,
     write_html,
 )
-from workbench.report.compare_samples import compared_samples
-from workbench.report.compare_texts import texts_by_place
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.wording.comparisons import differs_text, prompts_text, side_name, unchanged_text, warnings
-from workbench.wording.factors import cell_mark
+from workbench.scoring.scorer import grade
+from workbench.wording.choices import choice_text
+from workbench.wording.comparisons import (
+    agreement_lines,
+    differs_text,
+    headline,
+    largest_first,
+    prompts_text,
+    shown_text,
+    side_name,
+    unchanged_text,
+    verdict_text,
+    warnings,
+)
+from workbench.wording.factors import cell_mark, effect_row, factors_text
 from workbench.wording.references import exceeded_text, floor_text, reference_name
 from workbench.wording.rubrics import judged_twice_text, verdict_row
-from workbench.wording.scores import mean_text, per_right_text
+from workbench.wording.scores import interval_text, mean_text, per_right_text, signed
 
 MOST_BASELINES = 6
 """With more sides than this the page has one baseline, the one that was asked for."""
@@ -57,6 +74,14 @@ _MOST_VERDICTS = 500
 _NAME_CHARS = 24
 """A longer value of a column is a text, and not the name of a part of the dataset."""
 _NAMED = 3  # runs in the name of the page's file
+_MOST_LINES = 3
+"""Of the differences in words above the table."""
+MOST_APART = 50
+"""Samples of each kind and difference that the page holds."""
+FIRST_SAMPLES = 10
+"""Of those, what a reader without scripts sees of the first kinds."""
+_FIRST: tuple[SampleGroup, ...] = ("worse", "better")
+_Keys = dict[SampleGroup, list[str]]
 _TEXTS: dict[str, Any] = {
     "cell_mark": cell_mark,
     "exceeded_text": exceeded_text,
@@ -93,7 +118,7 @@ def compare_page(
         ", ".join(keys), any(run.simulated for run in runs), min(run.started_at for run in runs),
         max(run.ended_at or run.started_at for run in runs), asked.as_of,
     )  # fmt: skip
-    texts = [texts_by_place(one) for one in every]
+    texts = [_texts_by_place(one) for one in every]
     chosen = every.index(found)
     content = _TEXTS | {name: any(getattr(side, name) for side in found.sides) for name in _RARE}
     content |= {
@@ -230,3 +255,171 @@ def _measured(name: str, value: float | None, bounds: tuple[float, float] | None
 
 def _is_in(name: str, rows: Sequence[dict[str, Any]]) -> bool:
     return any(row["model"] == name for row in rows)
+
+
+def _texts_by_place(found: Comparison) -> dict[str, str]:
+    """Return every text that depends on the baseline.
+
+    Returns:
+        Place -> text, safe to show: `line0` and on, the first differences in words; `more`, how many there are beyond;
+        `choice`, what there is to choose from; and of side 0 and on `value0`, `interval0`, `shown0`, `counts0`, `shared0`,
+        and of slice 0 and on `slice0.value0` and `slice0.shown0`; `agreement0` and on, how far sides agree with the targets
+        beyond chance; `factors`, the main effects in words, and of each `effect0.main_effect`, `effect0.over`,
+        `effect0.difference` and `effect0.verdict`.
+    """
+    texts = {f"line{place}": "" for place in range(_MOST_LINES)}
+    shown = largest_first(found.changed)
+    texts |= {f"line{place}": headline(one, found) for place, one in enumerate(shown[:_MOST_LINES])}
+    beyond = len(shown) - _MOST_LINES
+    choice = choice_of(found)
+    texts["choice"] = "" if choice is None else choice_text(choice, found)
+    texts["factors"] = factors_text(found.factors)
+    texts |= _of_effects(found)
+    texts["more"] = f"{people.plural(beyond, 'more difference')} in the table below." if beyond > 0 else ""
+    beside = {(one.side.run_id, one.side.model): one for one in found.differences}
+    for place, side in enumerate(found.sides):
+        texts |= _of_side(place, side, beside.get((side.run_id, side.model)), found)
+    lines = agreement_lines(found)
+    texts |= {f"agreement{place}": (lines[place : place + 1] or [""])[0] for place in range(len(found.sides))}
+    for number, part in enumerate(found.slices):
+        within = {(one.side.run_id, one.side.model): one for one in part.differences}
+        for place, side in enumerate(found.sides):
+            one = within.get((side.run_id, side.model))
+            texts[f"slice{number}.value{place}"], texts[f"slice{number}.shown{place}"] = _of_slice(one, found)
+    return {place: people.visible(text) for place, text in texts.items()}
+
+
+def _of_effects(found: Comparison) -> dict[str, str]:
+    """Return the lines of the main effects; where a baseline has fewer, the last ones are empty."""
+    if found.factors is None:
+        return {}
+    rows = [effect_row(one, found.factors) for one in found.factors.effects]
+    empty = dict.fromkeys(("main_effect", "over", "difference", "verdict"), "")
+    rows += [empty] * (found.factors.most_effects - len(rows))
+    return {f"effect{place}.{name}": text for place, row in enumerate(rows) for name, text in row.items()}
+
+
+def _of_side(place: int, side: ModelResult, one: Difference | None, found: Comparison) -> dict[str, str]:
+    if one is None:
+        shown = "baseline" if is_baseline(side, found) else "not compared"
+        return {
+            f"value{place}": "–",
+            f"interval{place}": "",
+            f"shown{place}": shown,
+            f"counts{place}": "",
+            f"shared{place}": "",
+        }
+    pair = one.found
+    shared = people.count(one.shared)
+    if len(found.runs) == 1 or one.only_side or one.only_baseline:
+        shared += f" with {side_name(one.baseline, found)}"
+    return {
+        f"value{place}": "–" if pair is None else signed(pair.difference, are_shares=found.are_shares),
+        f"interval{place}": "" if pair is None else interval_text(one, are_shares=found.are_shares),
+        f"shown{place}": verdict_text(one, found),
+        f"counts{place}": "" if pair is None else f"{pair.better} better, {pair.worse} worse, {pair.same} same",
+        f"shared{place}": shared,
+    }
+
+
+def _of_slice(one: Difference | None, found: Comparison) -> tuple[str, str]:
+    if one is None or one.found is None:
+        return "", ""
+    value = signed(one.found.difference, are_shares=found.are_shares)
+    return f"{value} {interval_text(one, are_shares=found.are_shares)}", shown_text(one, are_shares=found.are_shares)
+
+
+class ComparedSamples(msgspec.Struct, frozen=True):
+    """What the page holds of samples."""
+
+    index: dict[str, Any]
+    """For the page's script: `sides`, `samples`, the `answers` of each side by sample, and the `pairs` of each baseline."""
+    every: list[list[tuple[Difference, _Keys]]]
+    """By baseline."""
+    names: dict[tuple[str, str], str]
+    texts: Texts
+
+    def first(self, baseline: int) -> Iterator[dict[str, Any]]:
+        """Return the first samples of each difference from a baseline, as the template shows them without scripts."""
+        for one, keys in self.every[baseline]:
+            sides = [(side.run_id, side.model) for side in (one.baseline, one.side)]
+            listed = [(kind, key) for kind in _FIRST for key in keys[kind][:FIRST_SAMPLES] if key in self.texts.samples]
+            yield {
+                "names": [self.names[side] for side in reversed(sides)],
+                "counts": {kind: len(found) for kind, found in keys.items()},
+                "samples": [
+                    (kind, self.texts.samples[key], [(self.names[side], self._answers(side, key)) for side in sides])
+                    for kind, key in listed
+                ],
+            }
+
+    def _answers(self, side: tuple[str, str], key: str) -> list[SampleAnswer]:
+        return self.texts.answers.get((*side, key), [])
+
+
+def compared_samples(
+    reader: Reader, material: ComparisonInput, every: Sequence[Comparison], *, has_texts: bool = True
+) -> ComparedSamples:
+    """Read the samples of every difference.
+
+    Args:
+        every: The comparison with each baseline.
+        has_texts: Whether their prompts and answers are wanted: without them there is nothing to list.
+    """
+    pairs = [[(one, samples_by_kind(one, material.samples)) for one in found.differences] for found in every]
+    most = MOST_APART if has_texts else 0
+    wanted = dict.fromkeys(
+        key for found in pairs for _, kinds in found for keys in kinds.values() for key in keys[:most]
+    )
+    texts = texts_of(reader, material, wanted)
+    place = {key: number for number, key in enumerate(texts.samples)}
+    sides = {(side.run_id, side.model): number for number, side in enumerate(material.sides)}
+    index = {
+        "kinds": get_args(SampleGroup),
+        "sides": [people.visible(side_name(side, every[0])) for side in material.sides],
+        "samples": [[people.visible(text) for text in msgspec.structs.astuple(one)] for one in texts.samples.values()],
+        "answers": _answers(texts, place, sides),
+        "pairs": [
+            [
+                {
+                    "side": sides[one.side.run_id, one.side.model],
+                    "baseline": sides[one.baseline.run_id, one.baseline.model],
+                    "counts": [len(keys) for keys in kinds.values()],
+                    "listed": [[place[key] for key in keys[:most] if key in place] for keys in kinds.values()],
+                }
+                for one, kinds in found
+            ]
+            for found in pairs
+        ],
+    }
+    names = {(side.run_id, side.model): side_name(side, every[0]) for side in material.sides}
+    return ComparedSamples(index, pairs, names, texts)
+
+
+def _answers(
+    texts: Texts, place: dict[str, int], sides: dict[tuple[str, str], int]
+) -> list[dict[int, list[tuple[int, str, str, str, str]]]]:
+    """Of each side: sample -> epoch, text, kind of score, score and reason of each answer."""
+    answers: list[dict[int, list[tuple[int, str, str, str, str]]]] = [{} for _ in sides]
+    for (run_id, model, key), found in texts.answers.items():
+        if key in place and (run_id, model) in sides:
+            answers[sides[run_id, model]][place[key]] = [
+                (one.epoch, people.visible(one.text), score_kind(one), score_text(one), people.visible(one.reason))
+                for one in found
+            ]
+    return answers
+
+
+_KINDS = {"right": "ok", "wrong": "failed", "partly": "wasted"}
+
+
+def score_kind(one: SampleAnswer) -> str:
+    """Return how the page marks a score."""
+    if one.value is None:
+        return "unknown"
+    return _KINDS[grade(one.value, one.scale)]
+
+
+def score_text(one: SampleAnswer) -> str:
+    """Return a score in words."""
+    return "unscored" if one.value is None else people.significant(one.value)
