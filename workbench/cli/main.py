@@ -3,9 +3,13 @@
 import errno
 import importlib
 import io
+import logging
 import os
 import sys
 import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,7 +17,7 @@ import click
 
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
-from workbench.cli.watching import watched
+from workbench.display.text import visible
 from workbench.errors import ExitCode, WorkbenchError, internal_error, is_full_disk, nearest
 
 _COMMANDS = {
@@ -127,7 +131,7 @@ def workbench(ctx: click.Context, debug: bool, verbose: bool, log: str | None) -
 
     `workbench demo` shows all of it without an account.
     """
-    ctx.with_resource(watched("debug" if verbose else log))
+    ctx.with_resource(_watched("debug" if verbose else log))
 
 
 def console() -> NoReturn:
@@ -208,10 +212,8 @@ def _explained(error: BaseException) -> int:
         error.show()
         return ExitCode.USAGE
     if isinstance(error, WorkbenchError):
-        from workbench.display.text import visible  # text from a server must not control the terminal
-
         for line in str(error).splitlines() or [type(error).__name__]:
-            click.echo(f"error: {visible(line)}", err=True)
+            click.echo(f"error: {visible(line)}", err=True)  # text from a server must not control the terminal
         return error.exit_code
     if isinstance(error, KeyboardInterrupt | click.Abort):
         click.echo("interrupted", err=True)
@@ -243,3 +245,30 @@ def _explain_system(error: OSError | UnicodeEncodeError) -> int:
         return ExitCode.INCOMPLETE
     click.echo(f"error: {error.filename or 'system'}: {error.strerror or error}", err=True)
     return ExitCode.USAGE
+
+
+class _Line(logging.Formatter):
+    """A line in UTC, with what would control the terminal made visible."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))
+
+
+@contextmanager
+def _watched(level: str | None) -> Iterator[None]:
+    """Write what is logged from this level on to standard error while a command runs; None: nothing."""
+    if level is None:
+        yield
+        return
+    handler, logger = logging.StreamHandler(sys.stderr), logging.getLogger("workbench")
+    line = _Line("%(asctime)s.%(msecs)03d %(name)s: %(message)s", "%H:%M:%S")
+    line.converter = time.gmtime
+    handler.setFormatter(line)
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(level.upper())
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
