@@ -16,8 +16,8 @@ from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
 from workbench.outcomes import Outcome
 from workbench.records import Attempt, CallRecord, ChatRequest
+from workbench.running.rules import EMBEDDED
 from workbench.running.settling import Passes
-from workbench.running.tempo import EMBEDDED
 
 
 def passes(count: int) -> str:

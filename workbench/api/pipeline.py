@@ -86,9 +86,8 @@ from workbench.running.machines import machines_of
 from workbench.running.open_files import within_open_files
 from workbench.running.options import RunOptions, check_folder, check_occasion, check_options
 from workbench.running.provenance import new_run_id, run_started
-from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, FanOutSettings
+from workbench.running.rules import ACCOUNT, EMBEDDED, OCCASION_PATIENCE_S, PATIENCE_S, FanOutSettings
 from workbench.running.signals import AbortedBySignal, abort_on_signal, handled_signals
-from workbench.running.tempo import ACCOUNT, EMBEDDED
 from workbench.scoring.custom import Custom
 from workbench.scoring.reference import MOST_SAMPLES
 from workbench.settings.endpoint import LOCAL

@@ -6,7 +6,7 @@ One that says when to come again (`Retry-After`) gets no requests until then, an
 from typing import Literal, NamedTuple
 
 from workbench.outcomes import EFFECTS, Outcome
-from workbench.running.tempo import ACCOUNT, Tempo
+from workbench.running.rules import ACCOUNT, Tempo
 
 IN_A_ROW = 5
 """Equal failures after which a route is paused; also how many it may have in flight before its first answer, once one

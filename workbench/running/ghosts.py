@@ -7,7 +7,7 @@ from workbench.outcomes import EFFECTS
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel
 from workbench.records import CallRecord
-from workbench.running.tempo import Tempo
+from workbench.running.rules import Tempo
 
 _NEWEST = 1_000
 """How many of a route's newest answers are considered."""

@@ -14,7 +14,7 @@ from workbench.outcomes import Outcome
 from workbench.planning.expand import Plan
 from workbench.running.breaker import Breaker, CallEnd
 from workbench.running.pace import Pace
-from workbench.running.tempo import ACCOUNT, Tempo
+from workbench.running.rules import ACCOUNT, Tempo
 
 _LEAST_SHARE = 1 / 3
 

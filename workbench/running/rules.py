@@ -1,4 +1,4 @@
-"""How the fan-out of a run behaves beside what its job says, and why it ended early."""
+"""How the fan-out of a run behaves beside what its job says, how long it waits, and why it ended early."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -11,10 +11,30 @@ from workbench.errors import ExitCode, WorkbenchError
 from workbench.records import CallRecord
 from workbench.running.caps import Caps
 from workbench.running.slots import Slots
-from workbench.running.tempo import ACCOUNT, Tempo
 
 PATIENCE_S, OCCASION_PATIENCE_S = 90.0, 900.0
 """`run.patience_s` where it is not set: for an interactive run, and for a scheduled one."""
+
+
+class Tempo(NamedTuple):
+    """The waits of a run, in s."""
+
+    wait_share: float = 1.0
+    """Of the waits between passes that `workbench.outcomes` gives."""
+    pause_s: float = 30.0
+    """Before a paused route is tried for the first time; doubled before each further trial."""
+    longest_held_s: float = 900.0
+    """A route that only ever asks to be left alone (`Retry-After`) is given up after this time."""
+    ghost_s: float | None = None
+    """For how long the platform may work on a call after it was given up; None: as long as its route's calls take."""
+    is_brief: bool = False
+    """Whether the first time-out of a route says enough of it, and nothing is waited for beyond `run.deadline_s`."""
+
+
+ACCOUNT = Tempo()
+"""A platform that others use too."""
+EMBEDDED = Tempo(wait_share=0.01, pause_s=0.2, longest_held_s=9.0, ghost_s=0.0)
+"""The embedded platform: it needs no rest, and ends with the run."""
 
 
 class Stop(msgspec.Struct, frozen=True):

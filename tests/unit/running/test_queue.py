@@ -16,7 +16,7 @@ from workbench.planning.models import PlannedModel
 from workbench.running.breaker import IN_A_ROW
 from workbench.running.pace import Pace
 from workbench.running.queue import Queue
-from workbench.running.tempo import ACCOUNT
+from workbench.running.rules import ACCOUNT
 
 MakePlan = Callable[..., Plan]
 
