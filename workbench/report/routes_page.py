@@ -21,9 +21,9 @@ from workbench.routes.facts import RouteFacts, fact_text
 from workbench.routes.names import Episode
 from workbench.routes.overview import AccountRoutes, overview
 from workbench.settings.endpoint import LOCAL
-from workbench.wording.days import days_text
 from workbench.wording.routes import (
     attention_text,
+    days_text,
     earlier_text,
     identity_text,
     routes_verdict,

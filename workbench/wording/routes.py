@@ -5,6 +5,7 @@ from datetime import date, timedelta
 
 import workbench.display.commands as commands
 import workbench.display.text as people
+import workbench.settings.clock as clock
 from workbench.evaluation.attention import Attention, day_of
 from workbench.routes.days import RECENT_DAYS, Outage, Strip, StripDay
 from workbench.routes.facts import RouteFacts
@@ -12,9 +13,21 @@ from workbench.routes.health import Worst
 from workbench.routes.identity import RouteIdentity
 from workbench.routes.names import Episode
 from workbench.routes.overview import STATES, AccountRoute, AccountRoutes, LateAnswers
-from workbench.wording.days import days_text
 
 _NAMED = 3
+
+
+def days_text(first: date, last: date) -> str:
+    """Return a day or several: `3 Nov`, `3–4 Nov`, `28 Oct – 2 Nov`; the year where it is not this one."""
+    if first == last:
+        return _day(last)
+    if (first.year, first.month) == (last.year, last.month):
+        return f"{first.day}–{_day(last)}"
+    return f"{_day(first)} – {_day(last)}"
+
+
+def _day(day: date) -> str:
+    return f"{day.day} {day:%b}" + ("" if day.year == clock.now().year else f" {day.year}")
 
 
 def routes_verdict(found: AccountRoutes) -> str:

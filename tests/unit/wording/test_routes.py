@@ -9,8 +9,7 @@ from workbench.routes.days import Outage, Strip, StripDay
 from workbench.routes.facts import RouteFacts
 from workbench.routes.identity import RouteIdentity, identities
 from workbench.routes.probes import KnownRoute
-from workbench.wording.days import days_text
-from workbench.wording.routes import EVIDENCE, earlier_text, identity_text, strip_day_text, strip_text
+from workbench.wording.routes import EVIDENCE, days_text, earlier_text, identity_text, strip_day_text, strip_text
 
 AT = datetime(2020, 11, 26, tzinfo=UTC)
 
