@@ -67,7 +67,6 @@ from workbench.planning.again import INVALIDATED, ReaskPlan, of_kind, with_earli
 from workbench.planning.answer_key import AnswerKeyWriter
 from workbench.planning.estimate import estimate, rehearsed
 from workbench.planning.expand import Plan
-from workbench.planning.judges import invisible_judges
 from workbench.planning.lint import (
     Finding,
     RouteExperience,
@@ -79,6 +78,7 @@ from workbench.planning.lint import (
 from workbench.planning.models import planned_models, with_cap
 from workbench.planning.references import planned_references, reference_findings
 from workbench.planning.run_plan import RunPlan, described, planned_judges
+from workbench.planning.scorers import invisible_judges
 from workbench.routes.probes import experience_of
 from workbench.running.conduct import RunExecution
 from workbench.running.ghosts import longest_s

@@ -28,11 +28,10 @@ from workbench.ledger.rows import AcceptedAnswer, AnsweredByAnother, KnownSample
 from workbench.ledger.usage_rows import EarlierLatency
 from workbench.planning.again import ReaskPlan, with_raised_limit
 from workbench.planning.answer_key import MORE, TOGETHER, AnswerKeyWriter, Question
-from workbench.planning.judges import JudgeColumns
 from workbench.planning.models import PlannedModel, reserve_of
 from workbench.planning.order import Expected, longest_first
 from workbench.planning.prompt_checks import PromptChecks
-from workbench.planning.target_scales import TargetScales
+from workbench.planning.scorers import JudgeColumns, TargetScales
 from workbench.records import CLUSTER, ChatRequest, Sample, SampleContent
 from workbench.scoring.custom import Custom
 from workbench.scoring.scorers import judges

@@ -10,9 +10,9 @@ from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import AnswerJudged
 from workbench.planning.estimate import RunEstimate
 from workbench.planning.expand import EarlierAnswer, Plan
-from workbench.planning.judges import judges_of
 from workbench.planning.lint import Finding, repeated_ids
 from workbench.planning.references import PlannedReference
+from workbench.planning.scorers import judges_of
 from workbench.scoring.judge import Judge
 
 
