@@ -13,7 +13,6 @@ the body could not be written to its end, as on a connection that the server had
 import asyncio
 import io
 import socket
-import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
 from functools import lru_cache
@@ -144,20 +143,13 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     Args:
         headers: Sent with every request, before its own.
         proxy: URL of an HTTP proxy, resolved once by the caller (a look-up per request costs as much as a call).
-        verify: The TLS context; None verifies against the system's certificates.
     """
 
-    def __init__(
-        self,
-        headers: dict[str, str] | None = None,
-        *,
-        proxy: str | None = None,
-        verify: ssl.SSLContext | None = None,
-    ) -> None:
+    def __init__(self, headers: dict[str, str] | None = None, *, proxy: str | None = None) -> None:
         trace = aiohttp.TraceConfig()
         trace.on_request_headers_sent.append(_note_sent)
         trace.on_connection_create_start.append(_note_connecting)
-        self._headers, self._proxy, self._verify = headers, proxy, verify
+        self._headers, self._proxy = headers, proxy
         self._trace = trace
         self._sessions = [self._made_session(keep=True)]
 
@@ -199,7 +191,6 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 headers=[(name.decode("ascii"), value.decode("latin-1")) for name, value in request.headers.raw],
                 allow_redirects=False,
                 proxy=self._proxy,
-                ssl=self._verify or True,
                 timeout=_client_timeout(timeout.get("connect"), timeout.get("read")),
                 trace_request_ctx=progress,
             )
