@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 import workbench.settings.clock as clock
-from workbench.records import Attempt, CallRecord, Completion, Score
+from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Score
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
@@ -354,6 +354,11 @@ _OF_COMPLETION = tuple(
     name for name in Completion.__struct_fields__ if name in Answer.__struct_fields__ and name != "tool_calls"
 )
 _attempt_values, _completion_values = attrgetter(*_OF_ATTEMPT), attrgetter(*_OF_COMPLETION)
+_OF_REQUEST: dict[type[Entry], tuple[str, ...]] = {
+    kind: tuple(name for name in ChatRequest.__struct_fields__ if name in kind.__struct_fields__ and name != "body")
+    for kind in (Intent, Reuse, Answer, SampleUnsent)
+}
+"""What is in their lines as the request has it; its body is bytes."""
 KINDS = (
     RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored, ReferenceScored, GateDecided,
     SampleInvalidated, TargetCorrected, ChangeAccepted, SampleUnsent, ReadingTaken,
@@ -368,24 +373,20 @@ def kind_name(kind: type[Entry]) -> str:
 KIND_NAMES = frozenset(kind_name(kind) for kind in KINDS)
 
 
+def of_request(kind: type[Entry], request: ChatRequest) -> dict[str, Any]:
+    """Return what a line of a kind says of a request as the request says it, by name."""
+    return {name: getattr(request, name) for name in _OF_REQUEST[kind]}
+
+
 def answer_entry(run_id: str, call_no: int, generation: str, record: CallRecord) -> Answer:
     """Return a call record as its journal line."""
-    request, attempt, completion = record.request, record.attempt, record.completion
-    known: dict[str, Any] = dict(zip(_OF_ATTEMPT, _attempt_values(attempt), strict=True))
+    attempt, completion = record.attempt, record.completion
+    known = of_request(Answer, record.request) | dict(zip(_OF_ATTEMPT, _attempt_values(attempt), strict=True))
     if completion is not None:
         known |= zip(_OF_COMPLETION, _completion_values(completion), strict=True)
         known |= msgspec.structs.asdict(completion.usage)
         known["tool_calls"] = [CallEntry(c.name, c.arguments, c.id) for c in completion.tool_calls] or None
-    return Answer(
-        run_id=run_id,
-        call_no=call_no,
-        request_key=request.request_key,
-        generation=generation,
-        model=request.model,
-        sample_key=request.sample_key,
-        epoch=request.epoch,
-        **known,
-    )
+    return Answer(run_id=run_id, call_no=call_no, generation=generation, **known)
 
 
 def score_entry(run_id: str, request_key: str, scorer: tuple[str, str], at: datetime, score: Score) -> Scored:

@@ -13,7 +13,7 @@ from workbench.client.chat import ChatClient
 from workbench.endings import EXIT_CODES, RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, IncompleteError, WorkbenchError
 from workbench.ledger.engine import Engine
-from workbench.ledger.entries import ModelSeen, Reuse, RunEnded, RunStarted, SampleSeen, SampleUnsent
+from workbench.ledger.entries import ModelSeen, Reuse, RunEnded, RunStarted, SampleSeen, SampleUnsent, of_request
 from workbench.ledger.ingest import ingest, make_file
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.store import Ledger
@@ -135,18 +135,10 @@ class RunExecution:
             self._journal.append(
                 Reuse(
                     run_id=started.run_id,
-                    request_key=item.request.request_key,
                     generation=answer.generation,
-                    model=item.request.model,
-                    sample_id=item.request.sample_id,
-                    sample_key=item.request.sample_key,
-                    epoch=item.request.epoch,
                     answer_run_id=answer.run_id,
                     answer_call_no=answer.call_no,
-                    variant=item.request.variant,
-                    own_id=item.request.own_id,
-                    cluster=item.request.cluster,
-                    sample_no=item.request.sample_no,
+                    **of_request(Reuse, item.request),
                 )
             )
             if count % _ITEMS_A_FRAME == 0:
@@ -159,18 +151,9 @@ class RunExecution:
             return
         for number in islice(work.unsent(), MOST_UNSENT):
             item = self._plan.item(number)
-            request = item.request
             if self._plan.is_new_sample(number):
-                self._journal.append(SampleSeen(request.sample_key, item.sample))
-            about = (
-                request.sample_id,
-                request.sample_key,
-                request.epoch,
-                request.own_id,
-                request.cluster,
-                request.sample_no,
-            )
-            self._journal.append(SampleUnsent(self._started.run_id, *about))
+                self._journal.append(SampleSeen(item.request.sample_key, item.sample))
+            self._journal.append(SampleUnsent(run_id=self._started.run_id, **of_request(SampleUnsent, item.request)))
 
     def _acknowledge_to(self, progress: Progress) -> None:
         loop = asyncio.get_running_loop()

@@ -14,7 +14,7 @@ from workbench.client.completion import LARGE_BYTES
 from workbench.client.transport import Sending
 from workbench.endings import RunStatus
 from workbench.errors import WorkbenchError, internal_error
-from workbench.ledger.entries import Intent, RunStarted, SampleSeen, answer_entry
+from workbench.ledger.entries import Intent, RunStarted, SampleSeen, answer_entry, of_request
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.packing import packed
 from workbench.planning.expand import Plan, PlannedItem
@@ -210,22 +210,13 @@ class Work:
             Intent(
                 run_id=self._run_id,
                 call_no=call_no,
-                request_key=request.request_key,
                 generation=self._generation,
                 body_key=item.body_key,
                 body=request.body.decode(),
-                model=request.model,
-                sample_id=request.sample_id,
-                sample_key=request.sample_key,
-                epoch=request.epoch,
-                occurrence=request.occurrence,
                 sent_at=clock.now(),
                 tools=item.tools,
                 attempt=turn.attempt,
-                variant=request.variant,
-                own_id=request.own_id,
-                cluster=request.cluster,
-                sample_no=request.sample_no,
+                **of_request(Intent, request),
             )
         )
 
