@@ -18,7 +18,7 @@ from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import ReferenceRow, SideSample
 from workbench.scoring.scorer import grade
-from workbench.stats.intervals import SHARES, AskedValues, Interval, mean_intervals
+from workbench.stats.intervals import SHARES, Interval, mean_intervals
 
 _MEANS = (None, "mean", "mode")
 """How a job may reduce the scores of epochs, so that an answer that is always the same keeps its score."""
@@ -85,13 +85,16 @@ def references_of(
     taken_out = {row.sample_key for own in there.samples.values() for row in own if row.excluded == "taken out"}
     found, sides = [], dict[int, ModelResult]()
     samples: Samples = dict(there.samples)
-    intervals = mean_intervals([_asked(row, there, taken_out) for row in rows])
-    for place, (row, interval) in enumerate(zip(rows, intervals, strict=True)):
+    scored = [_as_samples(row, f"reference {place}", there, taken_out) for place, row in enumerate(rows)]
+    intervals = mean_intervals(list(map(of_samples, scored)))
+    for place, (row, own, interval) in enumerate(zip(rows, scored, intervals, strict=True)):
         if row.scorer == scorer:
             name = f"reference {place}"
-            samples[row.run_id, name] = _as_samples(row, name, there, taken_out)
+            samples[row.run_id, name] = own
             sides[place] = side_without_calls(row.run_id, name, len(row.sample_keys), interval)
-        found.append(_point(row, interval, taken_out))
+        found.append(
+            ReferencePoint(row.run_id, row.scorer, row.reference, row.column_name, row.constant, len(own), interval)
+        )
     models = [side for side in there.sides if side.interval is not None]
     pairs = [(side, reference) for reference in sides.values() for side in models]
     beside = iter(differences(pairs, samples, are_shares=there.are_shares, reaches=False))
@@ -139,20 +142,6 @@ def reference_objects(points: Sequence[ReferencePoint]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _kept(row: ReferenceRow, taken_out: set[str]) -> dict[str, float]:
-    values = dict(zip(row.sample_keys, row.sample_values, strict=True))
-    return {key: value for key, value in values.items() if key not in taken_out}
-
-
-def _point(row: ReferenceRow, interval: Interval | None, taken_out: set[str]) -> ReferencePoint:
-    samples = len(_kept(row, taken_out))
-    return ReferencePoint(row.run_id, row.scorer, row.reference, row.column_name, row.constant, samples, interval)
-
-
-def _asked(row: ReferenceRow, there: Sides, taken_out: set[str]) -> AskedValues:
-    return of_samples(_as_samples(row, "", there, taken_out))
-
-
 def _as_samples(row: ReferenceRow, name: str, there: Sides, taken_out: set[str]) -> list[SideSample]:
     """Return a reference point's values as if a model had scored them, in the clusters of the samples."""
     known = {sample.sample_key: sample for own in there.samples.values() for sample in own}
@@ -165,5 +154,6 @@ def _as_samples(row: ReferenceRow, name: str, there: Sides, taken_out: set[str])
             left_out=0, excluded=None, of_scored=value, value=value, low=value, high=value, least=least, most=most,
             cluster=known[key].cluster if key in known else None,
         )
-        for key, value in _kept(row, taken_out).items()
+        for key, value in dict(zip(row.sample_keys, row.sample_values, strict=True)).items()
+        if key not in taken_out
     ]  # fmt: skip
