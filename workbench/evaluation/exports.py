@@ -24,7 +24,7 @@ def rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
     `extracted.NAME`, `reason.NAME` and `state.NAME`.
     """
     scorers = [scorer.scorer for scorer in reader.all(RunScorer, run_ids=[run_id])]
-    for answer, own in _scored(reader, run_id):
+    for answer, own in scored_answers(reader, run_id):
         calls = answer.tool_calls
         yield (
             msgspec.structs.asdict(answer)
@@ -54,7 +54,7 @@ def table_rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
         repeat |= answer.own_id != answer.sample_id
     ours = {*_FIRST, *_LAST, "answer", "tool_calls", *(["id"] if repeat else [])}
     named = {name: f"metadata.{name}" if name in ours or "." in name else name for name in own}
-    for answer, scores in _scored(reader, run_id):
+    for answer, scores in scored_answers(reader, run_id):
         whole, metadata = msgspec.structs.asdict(answer), _metadata(answer)
         yield (
             {name: whole[name] for name in _FIRST}
@@ -82,10 +82,10 @@ def said_by(scorer: str, score: AnswerScore | None) -> dict[str, Any]:
     return dict(zip((f"{name}.{scorer}" for name in ("score", "extracted", "reason", "state")), values, strict=True))
 
 
-def _scored(reader: Reader, run_id: str) -> Iterator[tuple[RecordedAnswer, dict[str, AnswerScore]]]:
+def scored_answers(reader: Reader, run_id: str) -> Iterator[tuple[RecordedAnswer, dict[str, AnswerScore]]]:
     """Return every request of a run with its scores by scorer."""
     scores: dict[str, dict[str, AnswerScore]] = {}
-    for score in reader.all(AnswerScore, run_id=run_id):
+    for score in reader.each(AnswerScore, run_id=run_id):
         scores.setdefault(score.request_key, {})[score.scorer] = score
     return ((answer, scores.get(answer.request_key, {})) for answer in reader.each(RecordedAnswer, run_id=run_id))
 
@@ -144,7 +144,7 @@ def junit(reader: Reader, run_id: str) -> Element:
     names = [scorer.scorer for scorer in reader.all(RunScorer, run_ids=[run_id])]
     root = Element("testsuites", name=visible(run.job))
     suites: dict[str, list[_Case]] = {}
-    for answer, own in _scored(reader, run_id):
+    for answer, own in scored_answers(reader, run_id):
         case = _Case(answer, {name: own[name] for name in names if name in own})
         suites.setdefault(answer.side, []).append(case)
     for side, cases in suites.items():

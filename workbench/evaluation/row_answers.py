@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from workbench.evaluation.exports import scored_answers
 from workbench.ledger.answer_rows import RecordedAnswer
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import AnswerScore
@@ -49,13 +50,7 @@ def row_answers(
     Args:
         idle: Those that have a target in no row, of which no row lacks a score.
     """
-    said: dict[str, dict[str, AnswerScore]] = {}
-    for score in reader.each(AnswerScore, run_id=run_id):
-        said.setdefault(score.request_key, {})[score.scorer] = score
-    return {
-        answer.request_key: _of_row(answer, said.get(answer.request_key, {}), scorers, idle)
-        for answer in reader.each(RecordedAnswer, run_id=run_id)
-    }
+    return {answer.request_key: _of_row(answer, said, scorers, idle) for answer, said in scored_answers(reader, run_id)}
 
 
 def _of_row(
