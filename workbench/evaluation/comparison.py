@@ -46,23 +46,18 @@ NO_CLUSTER = "none"
 """In place of a column: the samples are compared as independent ones."""
 
 
-class Comparison(msgspec.Struct, frozen=True):
-    """Everything that a comparison says."""
+class ComparedSides(msgspec.Struct, frozen=True):
+    """What is compared, whichever of it is the baseline."""
 
     scorer: str
     runs: list[Provenance]
     sides: list[ModelResult]
-    differences: list[Difference]
     differing: list[Differing]
     """What is not alike in what is compared."""
     are_shares: bool
     """Whether all scores are from 0 to 1, so that differences are points."""
     on_fallback: str
     """Whether the answers of fallbacks count: `exclude` or `accept`."""
-    baseline: str
-    """The model, or of several runs the run, that the others are compared with."""
-    slices: list[Slice]
-    """The same within the values of the dataset's further columns."""
     planned: dict[tuple[str, str], int]
     """(run id, model) -> the requests that the run planned for it."""
     min_answered: float
@@ -71,20 +66,30 @@ class Comparison(msgspec.Struct, frozen=True):
     """Of the jobs of the runs."""
     references: list[ReferencePoint]
     """What scores without a model on the samples of the newest run."""
-    agreement: list[AgreementDifference]
-    """How far each side agrees with the targets beyond chance, beside the baseline; empty where the scorer reads no number
-    or label, or the targets are neither a scale nor few classes."""
     per_right: AmountsPerRight
     """Tokens."""
     units_per_right: AmountsPerRight
     unit: str
     """What units are called; empty where there are none but tokens."""
-    factors: Factors | None = None
-    """The grid of a single run that asked several models with several variants."""
-    judged_twice: list[JudgedTwice] = []
+    judged_twice: list[JudgedTwice]
     """What two judges, or two rubrics of one, say of the same answers."""
-    margin: float | None = None
+    margin: float | None
     """How much worse than the baseline a side may be; None: that was not said."""
+
+
+class Comparison(ComparedSides, frozen=True):
+    """Everything that a comparison says."""
+
+    differences: list[Difference]
+    baseline: str
+    """The model, or of several runs the run, that the others are compared with."""
+    slices: list[Slice]
+    """The same within the values of the dataset's further columns."""
+    agreement: list[AgreementDifference]
+    """How far each side agrees with the targets beyond chance, beside the baseline; empty where the scorer reads no number
+    or label, or the targets are neither a scale nor few classes."""
+    factors: Factors | None
+    """The grid of a single run that asked several models with several variants."""
 
     def beside_margin(self, one: Difference) -> BesideMargin | None:
         """Return where a side lies; None where there is no margin."""
@@ -132,29 +137,14 @@ class Comparison(msgspec.Struct, frozen=True):
         return self.planned[side.run_id, side.model] - side.answered
 
 
-class ComparisonInput(msgspec.Struct, frozen=True):
+class ComparisonInput(ComparedSides, frozen=True):
     """All that is compared, before one of it is chosen as the baseline."""
 
-    scorer: str
-    runs: list[Provenance]
-    sides: list[ModelResult]
     samples: Samples
     metadata: dict[str, dict[str, Any]]
     """Sample key -> its further columns."""
-    differing: list[Differing]
-    are_shares: bool
-    on_fallback: str
-    planned: dict[tuple[str, str], int]
-    min_answered: float
-    open_alarms: list[Alarm]
-    references: list[ReferencePoint]
     answers: TargetAnswers | None
     """As the scorer read them; None where nothing can be set beside the targets."""
-    per_right: AmountsPerRight
-    units_per_right: AmountsPerRight
-    unit: str
-    judged_twice: list[JudgedTwice]
-    margin: float | None
 
     @property
     def baselines(self) -> list[str]:
@@ -233,12 +223,12 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
     by_it = [row for row in settings if row.scorer == chosen]
     answers = target_answers(reader, run_ids, by_it, cluster=wanted.cluster, on_fallback=on_fallback)
     return ComparisonInput(
-        chosen, runs, sides, there.samples, _metadata(reader, sides, there.samples), unlike, there.are_shares, on_fallback,
-        planned, least, standing, references, answers, *per_right(reader, runs, compared, on_fallback, weighing),
-        "" if weighing is None else weighing.unit,
+        chosen, runs, sides, unlike, there.are_shares, on_fallback, planned, least, standing, references,
+        *per_right(reader, runs, compared, on_fallback, weighing), "" if weighing is None else weighing.unit,
         judged_twice(reader, sorted(settings, key=lambda row: row.scorer != chosen), {side.model for side in sides},
                      cluster=wanted.cluster, on_fallback=on_fallback),
         _margin(wanted.margin, runs, chosen, are_shares=there.are_shares),
+        there.samples, _metadata(reader, sides, there.samples), answers,
     )  # fmt: skip
 
 
@@ -277,11 +267,13 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
     parted = Parted(material.metadata, material.sides, pairs, family, samples, material.are_shares)
     slices = slices_of(parted) if by is None else sliced_by(by, parted)
     return Comparison(
-        material.scorer, material.runs, material.sides, found, material.differing, material.are_shares, material.on_fallback,
-        baseline, slices, material.planned, material.min_answered, material.open_alarms, material.references,
-        agreement_differences(material.answers, pairs), material.per_right, material.units_per_right, material.unit,
-        _factors(material, baseline), material.judged_twice, material.margin,
-    )  # fmt: skip
+        **{name: getattr(material, name) for name in ComparedSides.__struct_fields__},
+        differences=found,
+        baseline=baseline,
+        slices=slices,
+        agreement=agreement_differences(material.answers, pairs),
+        factors=_factors(material, baseline),
+    )
 
 
 def _is_unchanged(one: Difference) -> bool:
