@@ -30,28 +30,17 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
     """Columns that are not as the field of that name, or of no field, as SQL over the fields."""
 
 
-class RunStarted(Entry, frozen=True, tag="run_started"):
-    """A run begins; its provenance."""
-
-    table = "runs"
-    computed = MappingProxyType(
-        {
-            "event": "'started'",
-            "fresh": "coalesce(fresh, false)",
-            # a journal of an earlier version has it in the generation's name only
-            "occasion": "coalesce(occasion, CASE WHEN starts_with(generation, job || '@') "
-            "THEN substr(generation, length(job) + 2) END)",
-        }
-    )
+class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is recorded of how a run begins, in its line and in the query of its provenance."""
 
     run_id: str
-    recorded_at: datetime
     job: str
     job_path: str
     job_toml: str
     job_hash: str
     tags: dict[str, str]
     generation: str
+    occasion: str | None = None
     planned: int
     dataset_paths: str
     dataset_hash: str
@@ -71,13 +60,30 @@ class RunStarted(Entry, frozen=True, tag="run_started"):
     resumed_run: str | None = None
     narrowed: str | None = None
     part: str | None = None
-    occasion: str | None = None
+    """JSON, of a run of a part; None also where only the words were recorded."""
     on_fallback: str | None = None
     scorers: list[str] | None = None
     variants: list[str] | None = None
     reduce: str | None = None
     min_answered: float | None = None
     counted_unknown: list[str] | None = None
+
+
+class RunStarted(Entry, RunFacts, frozen=True, kw_only=True, tag="run_started"):
+    """A run begins; its provenance."""
+
+    table = "runs"
+    computed = MappingProxyType(
+        {
+            "event": "'started'",
+            "fresh": "coalesce(fresh, false)",
+            # a journal of an earlier version has it in the generation's name only
+            "occasion": "coalesce(occasion, CASE WHEN starts_with(generation, job || '@') "
+            "THEN substr(generation, length(job) + 2) END)",
+        }
+    )
+
+    recorded_at: datetime
 
 
 class RunEnded(Entry, frozen=True, tag="run_ended"):

@@ -8,6 +8,8 @@ from typing import ClassVar
 
 import msgspec
 
+from workbench.ledger.entries import RunFacts
+
 
 class QueryRow(msgspec.Struct, frozen=True):
     """One row of the query in `sql/queries/` that the class names."""
@@ -72,45 +74,11 @@ class RunId(QueryRow, frozen=True):
     """Whether it is the run of a judge, about the answers of another one."""
 
 
-class Provenance(QueryRow, frozen=True):
+class Provenance(QueryRow, RunFacts, frozen=True, kw_only=True):
     """Everything recorded about how a run began and ended; `status` None: it is running, or was killed."""
 
     query = "run_provenance"
 
-    run_id: str
-    job: str
-    job_path: str
-    job_toml: str
-    job_hash: str
-    tags: dict[str, str]
-    generation: str
-    occasion: str | None
-    planned: int
-    dataset_paths: str
-    dataset_hash: str
-    dataset_rows: int
-    endpoint: str
-    identity: str
-    simulated: bool
-    key_fingerprint: str
-    host: str
-    pid: int
-    max_in_flight: int
-    versions: dict[str, str]
-    limits: dict[str, str]
-    git_commit: str | None
-    git_dirty: bool | None
-    fresh: bool | None
-    resumed_run: str | None
-    narrowed: str | None
-    part: str | None
-    """JSON, of a run of a part; None also where only the words were recorded."""
-    on_fallback: str | None
-    scorers: list[str] | None
-    variants: list[str] | None
-    reduce: str | None
-    min_answered: float | None
-    counted_unknown: list[str] | None
     started_at: datetime
     ended_at: datetime | None
     status: str | None
