@@ -299,7 +299,8 @@ def open(ledger: str | Path | None = None, *, folder: str | Path | None = None) 
 
 async def _run(where: Target, part: Job, options: RunOptions, report: bool, progress: bool | None) -> Run:
     reports = pages_folder(where, ledger_to_write(where)) if report else None
-    shows = _is_watched() if progress is None else progress
+    is_watched = sys.stderr.isatty() or "ipykernel" in sys.modules
+    shows = is_watched if progress is None else progress
     before = handlers()
     try:
         end = await run_judged(where, part, msgspec.structs.replace(options, reports=reports, show_progress=shows))
@@ -338,10 +339,6 @@ def _part(
 
 def _occasion(given: str | None) -> str | None:
     return None if given is None else named_occasion(given)
-
-
-def _is_watched() -> bool:
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
 T = TypeVar("T")

@@ -82,19 +82,13 @@ def _of_side(amounts: dict[str, float | None], samples: Sequence[SideSample]) ->
         return None
     known = [(used[row.sample_key], row.value) for row in scored if row.value is not None]
     right = math.fsum(value for _, value in known)
-    at_best, at_worst = (fieller(_by_cluster(scored, used, ends)) for ends in (_highs(scored), _lows(scored)))
+    highest = [1.0 if row.high is None else row.high for row in scored]
+    lowest = [0.0 if row.low is None else row.low for row in scored]
+    at_best, at_worst = (fieller(_by_cluster(scored, used, ends)) for ends in (highest, lowest))
     if not right or at_best is None:
         return None
     amount = math.fsum(amount for amount, _ in known) / right
     return PerRight(amount, at_best.low, None if at_worst is None else at_worst.high)
-
-
-def _lows(rows: Sequence[SideSample]) -> list[float]:
-    return [0.0 if row.low is None else row.low for row in rows]
-
-
-def _highs(rows: Sequence[SideSample]) -> list[float]:
-    return [1.0 if row.high is None else row.high for row in rows]
 
 
 def _by_cluster(

@@ -65,7 +65,7 @@ def rescore(
         recorded_at = newer_than([*(old.recorded_at for old in before), *corrected_at.values()])
         samples: dict[str, Sample] = {}
         for count, answer in enumerate(scorable_answers(reader, run_id)):
-            sample = _sample_of(answer)
+            sample = msgspec.json.decode(answer.sample or "{}", type=SampleContent).sample(answer.sample_id)
             if len(samples) < MOST_SAMPLES:
                 samples.setdefault(answer.sample_key, sample)
             for scorer, name in configured:
@@ -178,7 +178,3 @@ def _judged(answer: ScorableAnswer, scorer: Scorer, sample: Sample) -> Score:
         refused=refused,
     )
     return score(scorer, given, sample)
-
-
-def _sample_of(answer: ScorableAnswer) -> Sample:
-    return msgspec.json.decode(answer.sample or "{}", type=SampleContent).sample(answer.sample_id)

@@ -214,7 +214,8 @@ def _compare(
             continue
         before = known[row.sample_key].sample(row.sample_id)
         like = asked.like(before)
-        if not like or any(_is_same(one.target, before.target) for one in like):
+        plain = msgspec.to_builtins(before.target)
+        if not like or any(msgspec.to_builtins(one.target) == plain for one in like):
             continue
         if len(like) > 1:
             left.append(
@@ -232,10 +233,6 @@ def _compare(
         changes.append(
             TargetChange(run_id, row.sample_id, row.recorded_key, key, before.target, like[0].target, content)
         )
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    return bool(msgspec.to_builtins(one) == msgspec.to_builtins(other))
 
 
 def _contents(reader: Reader, keys: Collection[str]) -> dict[str, SampleContent]:

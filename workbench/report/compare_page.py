@@ -212,10 +212,9 @@ def _charts(every: Sequence[Comparison], chosen: int, colours: Colours) -> list[
         note = "Each line holds the differences that the samples do not rule out, adjusted for all that are compared."
         if margin is not None:
             note += " A model whose line lies to the right of the left upright line is within the margin."
-        names = [side_name(side, found) for side in found.sides]
-        drawing = charts.difference_chart(
-            forest, [name for name in names if _is_in(name, forest)], chosen, unit, colours, margin
-        )
+        drawn_names = {row["model"] for row in forest}
+        names = [name for side in found.sides if (name := side_name(side, found)) in drawn_names]
+        drawing = charts.difference_chart(forest, names, chosen, unit, colours, margin)
         charts_found.append(drawn("differences", "How far is each from its baseline?", drawing, None, note))
     charts_found += _cost_chart(found, colours)
     return charts_found
@@ -251,10 +250,6 @@ def _measured(name: str, value: float | None, bounds: tuple[float, float] | None
     """Return a figure with its interval, in other units."""
     low, high = bounds or (value or 0, value or 0)
     return {name: (value or 0) / a, f"{name}_low": low / a, f"{name}_high": high / a}
-
-
-def _is_in(name: str, rows: Sequence[dict[str, Any]]) -> bool:
-    return any(row["model"] == name for row in rows)
 
 
 def _texts_by_place(found: Comparison) -> dict[str, str]:
