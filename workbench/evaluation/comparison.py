@@ -276,6 +276,15 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
     )
 
 
+def with_each_baseline(material: ComparisonInput, found: Comparison, by: str | None) -> list[Comparison]:
+    """Return the comparison with each baseline that there can be, the one that was asked for among them."""
+    every = []
+    for baseline in material.baselines:
+        with contextlib.suppress(InputError):  # a run that shares no model with the others
+            every.append(found if baseline == found.baseline else against(material, baseline, by=by))
+    return every
+
+
 def _is_unchanged(one: Difference) -> bool:
     """Return whether a model of two runs scores the same on every sample, and nothing is unknown."""
     is_same = one.found is not None and one.found.same == one.found.n and not one.unknown

@@ -11,16 +11,15 @@ import msgspec
 
 import workbench.display.text as people
 from workbench.allowance.weights import weighing_of
-from workbench.errors import InputError
 from workbench.evaluation.choices import choice_of
 from workbench.evaluation.comparison import (
     Comparison,
     ComparisonInput,
     ComparisonRequest,
-    against,
     compare_sides,
     is_baseline,
     load_input,
+    with_each_baseline,
 )
 from workbench.evaluation.references import floor_of
 from workbench.evaluation.side_by_side import SampleAnswer, SampleGroup, Texts, samples_by_kind, texts_of
@@ -109,7 +108,7 @@ def compare_page(
     with asked_of(ledger, folder, single=single) as asked:
         material = load_input(asked.reader, wanted, weighing_of(asked.allowance, asked.zone))
         found = compare_sides(material, wanted)
-        every = _every_baseline(material, found, wanted.by)
+        every = [found] if len(material.baselines) > MOST_BASELINES else with_each_baseline(material, found, wanted.by)
         samples = compared_samples(asked.reader, material, every, has_texts=asked.has_texts)
     runs = found.runs
     keys = dict.fromkeys(run.key_fingerprint for run in runs)
@@ -153,19 +152,6 @@ def _written(asked: PageContext, name: str, frame: PageHead, pages: Sequence[Pag
     path = write_html(asked, name, frame, pages, content)
     take_rights_of(asked.folder)
     return path
-
-
-def _every_baseline(material: ComparisonInput, found: Comparison, by: str | None) -> list[Comparison]:
-    """Return the comparison with each baseline that there can be, the one that was asked for among them."""
-    if len(material.baselines) > MOST_BASELINES:
-        return [found]
-    every = []
-    for baseline in material.baselines:
-        try:
-            every.append(found if baseline == found.baseline else against(material, baseline, by=by))
-        except InputError:  # a run that shares no model with the others
-            continue
-    return every
 
 
 def _unscored(rows: Sequence[SideSample]) -> str:
