@@ -13,11 +13,10 @@ from workbench.api.pipeline import run_job
 from workbench.api.session import ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
-from workbench.endings import RunEnd
 from workbench.ledger.answer_rows import RecordedAnswer
 from workbench.ledger.queries import reading
-from workbench.outcomes import EFFECTS, Outcome
 from workbench.running.options import RunOptions
+from workbench.wording.runs import question_used_text
 
 
 @click.command()
@@ -54,15 +53,6 @@ def ask(model: str, text: str, system: str | None, max_tokens: int | None, as_js
         simulated = ", simulated" if end.summary.simulated else ""
         how = (call and call.outcome) or end.summary.reason or "not answered"
         served = f" by {call.served_model}" if call and call.served_model else ""
-        say(f"{how}{served}, {_drawn_text(end, call)}{simulated}; run {end.summary.run_id}")
+        used = question_used_text(end.summary.outcomes, None if call is None else call.total_tokens)
+        say(f"{how}{served}, {used}{simulated}; run {end.summary.run_id}")
     sys.exit(end.exit_code)
-
-
-def _drawn_text(end: RunEnd, call: RecordedAnswer | None) -> str:
-    """Return what a question used: nothing where it was not sent, or refused before any model read it."""
-    if not end.summary.outcomes:
-        return "nothing was sent"
-    if call is not None and call.total_tokens is not None:
-        return f"{call.total_tokens} tokens"
-    drew = {EFFECTS[Outcome(outcome)].drew for outcome in end.summary.outcomes}
-    return "no tokens" if drew == {"no"} else "tokens unknown"

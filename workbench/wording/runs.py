@@ -1,7 +1,7 @@
 """A run in words: which model leads and how sure that is, what went wrong, how its requests ended, and how to resume it."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import workbench.display.commands as commands
@@ -375,6 +375,16 @@ def failures_text(outcomes: Sequence[RunOutcome]) -> list[str]:
         f"failed calls ({fault}): {', '.join(f'{calls} {outcome}' for outcome, calls in failed.most_common())}"
         for fault, failed in sorted(faults.items(), key=lambda item: -item[1].total())
     ]
+
+
+def question_used_text(outcomes: Collection[str], total_tokens: int | None) -> str:
+    """Return what a question used: nothing where it was not sent, or refused before any model read it."""
+    if not outcomes:
+        return "nothing was sent"
+    if total_tokens is not None:
+        return f"{total_tokens} tokens"
+    drew = {EFFECTS[Outcome(outcome)].drew for outcome in outcomes}
+    return "no tokens" if drew == {"no"} else "tokens unknown"
 
 
 def broken_text(one: BrokenScorer) -> str:
