@@ -19,6 +19,7 @@ from workbench.api.session import (
     Session,
     Target,
     account_ledger,
+    check_folder,
     connected,
     ledger_to_write,
     presence_of,
@@ -84,7 +85,7 @@ from workbench.running.conduct import RunExecution
 from workbench.running.ghosts import longest_s
 from workbench.running.machines import machines_of
 from workbench.running.open_files import within_open_files
-from workbench.running.options import RunOptions, check_folder, check_occasion, check_options
+from workbench.running.options import RunOptions, check_occasion, check_options
 from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import ACCOUNT, EMBEDDED, OCCASION_PATIENCE_S, PATIENCE_S, FanOutSettings
 from workbench.running.signals import AbortedBySignal, abort_on_signal, handled_signals

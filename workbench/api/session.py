@@ -3,6 +3,7 @@
 import contextlib
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from workbench.local_platform.contradictions import contradictions
 from workbench.records import Model
 from workbench.running.machines import RunPresence, machines_of
 from workbench.running.slots import Slots
-from workbench.scratch import ScratchFolder, make_readable
+from workbench.scratch import ScratchFolder, make_private, make_readable
 from workbench.settings.endpoint import (
     LOCAL,
     Endpoint,
@@ -371,6 +372,20 @@ def pages_folder(where: Target, ledger: Ledger, named: Path | None = None) -> Pa
         with contextlib.suppress(OSError):  # whoever writes there says why it cannot be
             make_readable(folder)
     return folder
+
+
+def check_folder(folder: Path, named: str) -> None:
+    """Make a folder for results before anything is spent on them.
+
+    Raises:
+        InputError: Nothing can be written there.
+    """
+    try:
+        make_private(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(Fault(named, f"{folder} cannot be written: {error.strerror or error}")) from error
 
 
 def refuse_mixing(reader: Reader, ledger: Ledger, *, simulated: bool) -> None:

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 import workbench.display.commands as commands
-from workbench.api.session import Target, connected, ledger_to_write, settings_files, slots_root
+from workbench.api.session import Target, check_folder, connected, ledger_to_write, settings_files, slots_root
 from workbench.cli import options
 from workbench.cli.ledger import waiting_journals
 from workbench.cli.output import print_json
@@ -21,7 +21,6 @@ from workbench.errors import ExitCode, InputError, KeyRejectedError, Unreachable
 from workbench.ledger.check import check_ledger
 from workbench.ledger.kinds import store_of
 from workbench.running.machines import machines_of
-from workbench.running.options import check_folder
 from workbench.running.provenance import package_versions
 from workbench.running.slots import make_folder, named_by
 from workbench.settings.environment import DOTENV, found_upward

@@ -1,6 +1,5 @@
 """The options of a run, besides its job."""
 
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import NoneType
@@ -14,7 +13,6 @@ from workbench.job.narrowing import whole_number
 from workbench.planning.again import CUT_OFF, KINDS, Kind
 from workbench.records import CallRecord
 from workbench.running.signals import Interrupts
-from workbench.scratch import make_private
 
 
 def _described(text: str, metavar: str | None = None, *, repeated: bool = False) -> msgspec.Meta:
@@ -88,20 +86,6 @@ def described_options() -> Iterator[Described]:
             inner, meta = get_args(hint)
             kinds = [each for each in get_args(inner) if each is not NoneType] or [inner]
             yield Described(name, kinds[0], meta.description, **meta.extra)
-
-
-def check_folder(folder: Path, named: str) -> None:
-    """Make a folder for results before anything is spent on them.
-
-    Raises:
-        InputError: Nothing can be written there.
-    """
-    try:
-        make_private(folder)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise InputError(Fault(named, f"{folder} cannot be written: {error.strerror or error}")) from error
 
 
 def check_options(options: RunOptions) -> None:
