@@ -1,13 +1,16 @@
-"""A run's samples whole, however long their texts are: a window of them in memory at a time."""
+"""A run's samples whole, however long their texts are, a window of them in memory at a time; and how each ended."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import msgspec
 
-from workbench.ledger.answer_rows import BodyText, CallTexts, RunAttempt, RunSample, WholeSample
+from workbench.ledger.answer_rows import BodyText, CallTexts, RunAttempt, RunSample, SaidScore, WholeSample
 from workbench.ledger.queries import LedgerMemoryError, Reader
 from workbench.ledger.score_rows import SampleText
+from workbench.outcomes import EFFECTS, Outcome
+from workbench.scoring.judge import is_pending
+from workbench.scoring.scorer import grade
 
 _WINDOW = 500
 
@@ -76,3 +79,25 @@ def without_texts(rows: Iterable[WholeSample]) -> Iterator[WholeSample]:
             row, answer=None, reasoning=None, raw=None, error_text=None, tool_calls=None, body=None, sample=None,
             attempted=[], scores=scores,
         )  # fmt: skip
+
+
+def mark(row: WholeSample, judged: SaidScore | None) -> str:
+    """Return how a request ended, for the table of samples: right, wrong, partly, answered, pending, unread,
+    left out, cut off, refused, failed.
+
+    Args:
+        judged: Its score by the first scorer of the run.
+    """
+    if row.outcome is None:
+        return "no end"
+    if not row.accepted:
+        return "failed"
+    if ends := EFFECTS[Outcome(row.outcome)].ends:
+        return "cut off" if ends == "cut_off" else "refused"
+    if not row.counts:
+        return "left out"
+    if judged is None:
+        return "answered"
+    if judged["value"] is None:
+        return "pending" if is_pending(judged["reason"]) else "unread"
+    return grade(judged["value"], judged["scale"])

@@ -10,11 +10,9 @@ import msgspec
 
 import workbench.display.text as people
 from workbench.evaluation.attention import ANOTHER
-from workbench.ledger.answer_rows import SaidScore, UnsentSample, WholeSample
-from workbench.outcomes import EFFECTS, Outcome
+from workbench.evaluation.run_samples import mark
+from workbench.ledger.answer_rows import UnsentSample, WholeSample
 from workbench.report.build import packed_json, write_page
-from workbench.scoring.judge import is_pending
-from workbench.scoring.scorer import grade
 
 MOST_SAMPLES = 20_000
 FIRST_SAMPLES = 20
@@ -133,28 +131,6 @@ _LINE = (
     "row", "model", "epoch", "mark", "value", "extracted", "outcome", "fallback", "served", "reused", "latency_ms",
     "total_tokens", "snippet", "tools", "part", "place",
 )  # fmt: skip
-
-
-def mark(row: WholeSample, judged: SaidScore | None) -> str:
-    """Return how a request ended, for the table of samples: right, wrong, partly, answered, pending, unread,
-    left out, cut off, refused, failed.
-
-    Args:
-        judged: Its score by the first scorer of the run.
-    """
-    if row.outcome is None:
-        return "no end"
-    if not row.accepted:
-        return "failed"
-    if ends := EFFECTS[Outcome(row.outcome)].ends:
-        return "cut off" if ends == "cut_off" else "refused"
-    if not row.counts:
-        return "left out"
-    if judged is None:
-        return "answered"
-    if judged["value"] is None:
-        return "pending" if is_pending(judged["reason"]) else "unread"
-    return grade(judged["value"], judged["scale"])
 
 
 def sample_browser(
