@@ -162,7 +162,6 @@ def narrowed_by(given: dict[str, Any], job: Job, begun: Part = Part()) -> Job:  
     """Return the job as far as the options of `narrowing` ask for it.
 
     Args:
-        given: The options of a command.
         begun: The part that the run which is resumed asked.
     """
     job = allowing(job, given.get("allow", ()))

@@ -83,7 +83,6 @@ def open_state(files: Files, *, make: bool = False, busy_s: float = 5.0) -> Stat
     """Open the state.
 
     Args:
-        make: Whether to create it if missing.
         busy_s: How long a change may wait for another process.
 
     Raises:

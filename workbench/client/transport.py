@@ -318,7 +318,6 @@ class Http:
         Args:
             url: Absolute.
             progress: Records how far the request got; readable when the caller is cancelled.
-            headers: Beside those of every request.
         """
         try:
             parsed = self._urls.setdefault(url, self._urls.get(url) or httpx.URL(url))

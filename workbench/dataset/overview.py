@@ -54,7 +54,6 @@ def overview(path: Path, layout: Layout | None, most: int, sheet: str | None = N
 
     Args:
         layout: By default the one that its first row has.
-        most: How many samples are shown.
         sheet: Of a workbook; by default the only one that has rows.
     """
     taken = layout or layout_of(_first_row(path, sheet))

@@ -75,7 +75,6 @@ def put(target: Path, write: Callable[[IO[bytes]], None], mode: int, is_current:
     """Write a file whole or not at all, and return whether it was written.
 
     Args:
-        mode: Its rights.
         is_current: Asked just before the file takes its place: whether what it was made from is still so.
 
     Raises:

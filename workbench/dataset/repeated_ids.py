@@ -56,7 +56,6 @@ class RepeatedIds:
         """Return what is said of the ids that repeat; None where none does.
 
         Args:
-            column: That has the ids.
             are_clustered: Whether it is said already which samples belong together.
         """
         if not self._repeated:

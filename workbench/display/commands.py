@@ -53,7 +53,6 @@ def on_ledger(ledger: str, *words: str) -> str:
     """Return a command about what a ledger holds, to be typed wherever one is.
 
     Args:
-        ledger: Its path or address.
         *words: The command and its arguments, without those that name the ledger.
     """
     return command(*words, "--ledger", ledger)
@@ -122,7 +121,6 @@ def take_back_acceptance(job: str, model: str | None, options: Sequence[str]) ->
 
     Args:
         model: Only of this one; None is all.
-        options: Those that name the ledger.
     """
     return command("accept", *(["--model", model] if model else []), *options, "--reopen", *named(job))
 

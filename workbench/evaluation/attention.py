@@ -55,7 +55,6 @@ def routes_that_need_attention(
     """Judge every route by fixed thresholds; the worst kinds come first.
 
     Args:
-        recent: How their newest calls went.
         substitutes: What others answered, of the same days.
         zone: Whose days these are.
     """

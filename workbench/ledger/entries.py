@@ -399,7 +399,6 @@ def score_entry(run_id: str, request_key: str, scorer: tuple[str, str], at: date
     """Return a score as its journal line.
 
     Args:
-        run_id: The run whose answer was scored.
         scorer: The scorer's label, and its configuration as JSON.
     """
     label, config = scorer

@@ -36,7 +36,6 @@ class Platform:
     Args:
         state: Keys and draws; by default in memory.
         keys: Key -> account of keys that live as long as this process only; just their hashes are kept.
-        log: Logs every request; off by default.
     """
 
     def __init__(

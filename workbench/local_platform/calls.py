@@ -124,7 +124,6 @@ class Catalogue:
         """Understand the body of a POST.
 
         Args:
-            content_type: Of the body.
             repeat: How many equal requests came before.
             is_batch: Whether its caller says that it is batch work.
 

@@ -51,11 +51,7 @@ class Stream:
 
 
 class Gateway:
-    """Asks routes, on behalf of accounts.
-
-    Args:
-        backends: The model servers of a route.
-    """
+    """Asks routes, on behalf of accounts."""
 
     def __init__(
         self, config: PlatformConfig, catalogue: Catalogue, shared: Shared, backends: Callable[[Route], Backend]

@@ -86,7 +86,6 @@ class Pane:
     """Serves the page.
 
     Args:
-        config: Returns the configuration of the moment.
         otherwise: Answers until somebody was invited, as the platform answers any path outside its API.
     """
 

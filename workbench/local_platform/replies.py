@@ -66,11 +66,7 @@ def refusal(status: int, detail: Any, code: str | None = None) -> web.Response:
 
 
 def failed(failure: Failure, status: int, call: Call, silent: Silent) -> web.Response:
-    """Return a route's failure in the chosen style.
-
-    Args:
-        status: What it comes to.
-    """
+    """Return a route's failure in the chosen style."""
     place = f" (route {call.route.id!r})"
     if silent.errors == "error":
         return _limited(_plain(failure, status, place), status, failure.retry_after_s)

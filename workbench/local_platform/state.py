@@ -391,7 +391,6 @@ class State:
         Args:
             account: Whose allowance they count to.
             tokens: How many, prompt and answer together.
-            note: Where they were used.
             at: When, in Unix seconds; None is now.
         """
         cursor = self._execute(
@@ -419,7 +418,6 @@ class State:
 
         Args:
             tokens: What it used, all in all; 0 releases it.
-            reason: Why so many.
 
         Raises:
             StateError: There is no such draw, or its usage is known.
@@ -433,7 +431,6 @@ class State:
         """Draws, the last recorded first.
 
         Args:
-            account: Only this one's.
             unsettled_only: Only those whose usage was not reported.
             most: How many; -1 is all.
         """

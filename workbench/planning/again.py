@@ -41,11 +41,7 @@ class ReaskPlan(msgspec.Struct, frozen=True):
 
 
 def kind_of(outcome: str, *, by_another: bool) -> Kind | None:
-    """Return which kind an answer is in which a judge says nothing; None: one that is asked again under no name.
-
-    Args:
-        by_another: Whether another model gave it.
-    """
+    """Return which kind an answer is in which a judge says nothing; None: one that is asked again under no name."""
     ends = EFFECTS[Outcome(outcome)].ends
     if ends in ("refused", "filtered"):
         return "refused"
@@ -61,7 +57,6 @@ def of_kind(kind: Kind | None, max_tokens: int | None, invalid: frozenset[str] =
 
     Args:
         max_tokens: The higher cap for those that were cut off.
-        invalid: The samples that were taken out.
     """
     match kind:
         case "truncated":

@@ -226,7 +226,6 @@ def rehearsed(account: Ledger, plan: Plan, run: RunSummary) -> Iterator[str]:
     Nothing where the account has no history, or nothing was sent.
 
     Args:
-        account: The account's ledger.
         plan: Of the rehearsal.
     """
     if not account.exists or not run.completed:

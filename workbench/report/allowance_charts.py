@@ -35,7 +35,6 @@ def window_chart(found: AccountState, zone: str) -> Spec | None:
     """Return the units used since the window began; None where it has no course.
 
     Args:
-        found: How the account stands.
         zone: The account's, whose clock the axis has.
     """
     if found.window is None or len(found.course) < 2:

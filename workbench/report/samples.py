@@ -146,11 +146,9 @@ def sample_browser(
 
     Args:
         rows: Whole, as `run_samples` gives them.
-        total: How many samples the run has.
         beside: The folder for parts that do not fit into the page; None: all of them go into it.
         models: In the order of their columns.
         scorer: The run's first.
-        unsent: Samples that no model was asked.
     """
     index = _Index(models, scorer)
     first: list[dict[str, Any]] = []

@@ -141,7 +141,6 @@ def lines_over_time(
         rows: With `at` (see `on_clock`), `when` for people, `series` and `value`; with `low` and `high` an interval.
         value: The column drawn; a `mean` that is always a share from 0 to 1.
         title: What it is, with its unit.
-        scale: The series' colours.
         height: In px.
         zone: Whose clock the times are by.
     """

@@ -101,7 +101,6 @@ class Caps:
 
     Args:
         caps: With what was used before.
-        own: What this run has used.
         shared: With whom they are shared; None: only this run counts.
     """
 
@@ -120,7 +119,6 @@ class Caps:
         """Return what a request may use: one, so many tokens, and what these draw at most.
 
         Args:
-            body_bytes: Of its body.
             cap: On generated tokens.
             tokens: That may be used.
             overrun: How many times what was reserved a call has used, at most.

@@ -43,9 +43,6 @@ class Guard:
 
         The reserve is an upper bound: a token of the prompt is at least one byte, and an answer is capped. Where a route
         uses more all the same, later reserves are larger by the largest such overrun.
-
-        Args:
-            max_tokens: The cap on generated tokens.
         """
         self.may_retry_later = False
         if used_up := self.used_up():

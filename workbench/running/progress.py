@@ -25,7 +25,6 @@ class Progress:
 
     Args:
         tally: Told of every call once its record is durable.
-        limit: How many may be in flight.
         shown: False counts, and draws nothing.
     """
 

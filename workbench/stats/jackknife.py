@@ -84,7 +84,6 @@ class Jackknife:
         """Take what was given, of unknown answers anything, and what is right.
 
         Args:
-            pair: Both.
             unknown: Which answers are not known.
             clusters: What each answer belongs to.
         """

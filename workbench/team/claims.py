@@ -96,7 +96,6 @@ def claim(
 
     Args:
         job: That no other process of this machine runs.
-        is_fresh: Whether it asks everything again.
         resumes: Whether it resumes an earlier run, which may have been a fresh one.
 
     Raises:
