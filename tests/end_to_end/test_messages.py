@@ -622,7 +622,7 @@ NOT_HERE = {
     "ledger/queries.py: _explained": "a damaged ledger",
     "team/lake.py: _lost_connection": "tests/team cuts connections",
     "team/server.py: transaction": "tests/team asks a server",
-    "running/open_files.py: within_open_files": "test_machine_trouble.py lowers the limit of a process",
+    "running/options.py: within_open_files": "test_machine_trouble.py lowers the limit of a process",
     "ledger/undoing.py: undo_torn_write": "test_undoing.py has another program open the ledger",
     "cli/platform_files.py: reload_served": "a platform that is stopped with SIGSTOP",
     "cli/platform_files.py: serving": "test_platform_command.py serves twice",

@@ -84,8 +84,7 @@ from workbench.routes.probes import experience_of
 from workbench.running.conduct import RunExecution
 from workbench.running.ghosts import longest_s
 from workbench.running.machines import machines_of
-from workbench.running.open_files import within_open_files
-from workbench.running.options import RunOptions, check_occasion, check_options
+from workbench.running.options import RunOptions, check_occasion, check_options, within_open_files
 from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import ACCOUNT, EMBEDDED, OCCASION_PATIENCE_S, PATIENCE_S, FanOutSettings
 from workbench.running.signals import AbortedBySignal, abort_on_signal, handled_signals

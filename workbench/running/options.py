@@ -1,5 +1,8 @@
-"""The options of a run, besides its job."""
+"""The options of a run, besides its job; and what is looked at before it begins: they, and the files it may open."""
 
+import contextlib
+import os
+import resource
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import NoneType
@@ -13,6 +16,12 @@ from workbench.job.narrowing import whole_number
 from workbench.planning.again import CUT_OFF, KINDS, Kind
 from workbench.records import CallRecord
 from workbench.running.signals import Interrupts
+
+_FILES_A_CALL = 3
+"""Its connection, and its slot, which an older version may know by a file of its own."""
+_OTHER_FILES = 64
+"""Journals, locks, the ledger, what DuckDB spills to, pages, and some to spare."""
+_MOST_FILES = 2**16  # some systems know no limit, and take no larger one
 
 
 def _described(text: str, metavar: str | None = None, *, repeated: bool = False) -> msgspec.Meta:
@@ -126,3 +135,30 @@ def check_occasion(job: Job, options: RunOptions) -> None:
         raise InputError(Fault("--occasion", problem))
     if options.occasion is not None and job.narrowed:
         raise InputError(Fault("--occasion", f"an occasion runs the whole job, not {job.narrowed}"))
+
+
+def within_open_files(job: Job) -> tuple[Job, str]:
+    """Return the job with as many requests in flight as there is room for, and what to say where that is fewer.
+
+    The limit of this process is raised first, as far as it may be. Beyond it DuckDB ends the process at once.
+
+    Raises:
+        InputError: There is not even room for one.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(OSError, ValueError):  # some systems allow fewer than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
+    free = (_MOST_FILES if soft == resource.RLIM_INFINITY else soft) - len(os.listdir("/dev/fd"))
+    room = (free - _OTHER_FILES) // _FILES_A_CALL
+    if room < 1:
+        least = soft - free + _OTHER_FILES + _FILES_A_CALL
+        raise InputError(
+            Fault("", f"this process may open {soft} files, and a run needs at least {least}", "ulimit -n 256")
+        )
+    if room >= job.run.max_in_flight:
+        return job, ""
+    note = f"at most {room} requests in flight: this process may open {soft} files (ulimit -n)"
+    return msgspec.structs.replace(job, run=msgspec.structs.replace(job.run, max_in_flight=room)), note
