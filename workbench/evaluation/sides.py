@@ -241,20 +241,17 @@ def _clusters(asked: Sequence[SideSample]) -> list[ClusterSum]:
     return [ClusterSum(*sums) for sums in found.values()] if len(found) < len(asked) else []
 
 
+_AS_RECORDED = tuple({*SideFigures.__struct_fields__} & {*ModelResult.__struct_fields__} - {"unknown"})
+"""What a side has as the query gives it; there, `unknown` are answers whose model cannot be told."""
+
+
 def _side(
     figures: SideFigures, samples: Sequence[SideSample], interval: Interval | None, most_asked: int
 ) -> ModelResult:
     asked = [row for row in samples if (row.asked or row.unknown) and row.excluded is None]
     scored = [row.of_scored for row in asked if row.of_scored is not None]
     return ModelResult(
-        run_id=figures.run_id,
-        model=figures.model,
-        requested_model=figures.requested_model,
-        variant=figures.variant,
-        asked=figures.asked,
-        answered=figures.answered,
-        cut_off=figures.cut_off,
-        refused=figures.refused,
+        **{name: getattr(figures, name) for name in _AS_RECORDED},
         samples=len(asked),
         scored=len(scored),
         not_right=sum(row.not_right for row in asked),
@@ -269,18 +266,9 @@ def _side(
         unread=sum(row.unread for row in asked),
         mean_of_scored=sum(scored) / len(scored) if scored else None,
         interval=interval,
-        completion_tokens=figures.completion_tokens,
         tokens_bounds=_tokens_bounds(figures),
-        p50_ms=figures.p50_ms,
         p50_bounds_ms=_bounds(figures.p50_low_ms, figures.p50_high_ms),
-        p90_ms=figures.p90_ms,
-        fallbacks=figures.fallbacks,
-        fallback_name=figures.fallback_name,
         unnamed=figures.unknown + figures.suspected,
-        suspected=figures.suspected,
-        reused=figures.reused,
-        oldest_at=figures.oldest_at,
-        newest_at=figures.newest_at,
     )
 
 
