@@ -8,7 +8,6 @@ import shutil
 import stat
 import tempfile
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 _PREFIX = ".workbench-scratch-"
@@ -76,9 +75,7 @@ class ScratchFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -5,7 +5,6 @@ running job changes nothing.
 import os
 import tempfile
 from array import array
-from types import TracebackType
 from typing import Self
 
 _BUFFER_BYTES = 2**20
@@ -37,7 +36,5 @@ class Spool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()

@@ -14,7 +14,6 @@ import fcntl
 import hashlib
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import duckdb
@@ -123,9 +122,7 @@ class Undoing:
         undo_torn_write(self._path)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for fd in self._files:
             os.close(fd)
         with contextlib.suppress(OSError, LedgerBusyError):  # a full disk, for one: whoever opens it next does it

@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
-from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -244,9 +243,7 @@ class ThreadedServer:
         self.base_url = asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result(10)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)

@@ -5,7 +5,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from workbench.display.text import count, visible
@@ -95,9 +94,7 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._on_screen():
             self._draw()
             if self._bar is not None:
