@@ -17,7 +17,7 @@ from workbench.stats.jackknife import (
     each_alone,
     largest_share,
 )
-from workbench.stats.kappa import Squared, at_extreme, ends_of, kappa, kappa_at_worst
+from workbench.stats.kappa import Squared, ends_of, kappa_estimate
 
 if TYPE_CHECKING:
     from workbench.stats.jackknife import Mask, Numbers
@@ -78,7 +78,6 @@ def agreement(
     if not is_bounded(scale):
         return _of_numbers_alone(given, right, clusters)
     x, y, unknown = as_arrays(given, right, scale)
-    distance = partial(Squared, scale=scale)
     each = each_alone(clusters, len(x))
     over = Jackknife((x, y), unknown, each)
     is_number = np.asarray([not isinstance(one, Missing) for one in given])
@@ -92,17 +91,7 @@ def agreement(
         error,
         numbers.estimate(pearson, ends=CORRELATION, at_worst=lambda y, wrong: _correlation_at_worst(y, wrong, scale)),
         numbers.estimate(spearman, ends=CORRELATION, at_worst=lambda y, wrong: _correlation_at_worst(ranks(y), wrong)),
-        None
-        if float(y.var()) == 0
-        else over.estimate(
-            lambda x, y: kappa(x, y, distance),
-            lambda: (
-                at_extreme(x, y, unknown, distance, highest=False),
-                at_extreme(x, y, unknown, distance, highest=True),
-            ),
-            ends=CORRELATION,
-            at_worst=lambda y, wrong: kappa_at_worst(y, wrong, distance),
-        ),
+        None if float(y.var()) == 0 else kappa_estimate(over, x, y, unknown, partial(Squared, scale=scale)),
         len(of_numbers),
     )
 

@@ -12,8 +12,10 @@ Sources: Cohen, J. (1960), A coefficient of agreement for nominal scales, Educat
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from workbench.stats.jackknife import CORRELATION
+
 if TYPE_CHECKING:
-    from workbench.stats.jackknife import Mask, Numbers
+    from workbench.stats.jackknife import Estimate, Jackknife, Mask, Numbers
 
 OTHER = -1.0
 """A label that is none of those that are right somewhere; they are 0.0, 1.0 and so on."""
@@ -104,16 +106,8 @@ class Unequal:
         return np.tile(every[:, None], (1, len(y)))
 
 
-class Missed:
+class Missed(Unequal):
     """Of labels where chance is left aside: 1 less the ratio of the sums is accuracy."""
-
-    def __init__(self, right: "Numbers") -> None:
-        self.farthest = 1.0
-
-    def apart(self, x: "Numbers", y: "Numbers") -> "Numbers":
-        """Return 1 where a label differs."""
-        differs: Numbers = (x != y).astype(float)
-        return differs
 
     def by_chance(self, x: "Numbers") -> "Numbers":
         """Return 1 for each answer."""
@@ -149,6 +143,18 @@ def kappa_at_worst(y: "Numbers", wrong: float, distance: DistanceTo) -> float:
     """
     to = distance(y)
     return max(-1.0, 1 - wrong * to.farthest / float(to.by_chance(y).mean()))
+
+
+def kappa_estimate(
+    over: "Jackknife", x: "Numbers", y: "Numbers", unknown: "Mask", distance: DistanceTo
+) -> "Estimate | None":
+    """Return kappa with its interval; the arguments are those of `at_extreme`, which `over` was made of."""
+    return over.estimate(
+        lambda x, y: kappa(x, y, distance),
+        lambda: (at_extreme(x, y, unknown, distance, highest=False), at_extreme(x, y, unknown, distance, highest=True)),
+        ends=CORRELATION,
+        at_worst=lambda y, wrong: kappa_at_worst(y, wrong, distance),
+    )
 
 
 def at_extreme(x: "Numbers", y: "Numbers", unknown: "Mask", distance: DistanceTo, *, highest: bool) -> "Numbers":

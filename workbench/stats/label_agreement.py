@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from workbench.stats.jackknife import CORRELATION, SHARE, Estimate, Jackknife, Missing, each_alone
-from workbench.stats.kappa import NOTHING, OTHER, Unequal, at_extreme, kappa, kappa_at_worst
+from workbench.stats.jackknife import SHARE, Estimate, Jackknife, Missing, each_alone
+from workbench.stats.kappa import NOTHING, OTHER, Unequal, kappa_estimate
 
 if TYPE_CHECKING:
     from workbench.stats.jackknife import Mask, Numbers
@@ -90,12 +90,7 @@ def kappa_of_labels(over: Jackknife, x: "Numbers", y: "Numbers", unknown: "Mask"
     """Return Cohen's kappa with its interval; None where all targets are alike, so that it says nothing."""
     if y.min() == y.max():
         return None
-    return over.estimate(
-        lambda x, y: kappa(x, y, Unequal),
-        lambda: (at_extreme(x, y, unknown, Unequal, highest=False), at_extreme(x, y, unknown, Unequal, highest=True)),
-        ends=CORRELATION,
-        at_worst=lambda y, wrong: kappa_at_worst(y, wrong, Unequal),
-    )
+    return kappa_estimate(over, x, y, unknown, Unequal)
 
 
 def _confusion(x: "Numbers", y: "Numbers", labels: int) -> "Numbers":

@@ -126,16 +126,23 @@ class Kappa(_Unitless):
         return _beyond_chance(wrong, n - (given * right).sum(axis=0) / n)
 
 
-class WeightedKappa(_Unitless):
+class _OfMoments(_Unitless):
+    """A figure of means, variances and the covariance."""
+
+    def terms(self, both: "Both", y: "Numbers") -> "Numbers":
+        """Return 1, x, y, x², y² and xy of each answer, about the mean of what is right."""
+        import numpy as np
+
+        unit = float(y.std()) or 1.0
+        return np.asarray([_moments((x - y.mean()) / unit, (y - y.mean()) / unit) for x in both])
+
+
+class WeightedKappa(_OfMoments):
     """Kappa with quadratic weights, of numbers."""
 
     def value(self, x: "Numbers", y: "Numbers") -> float | None:
         """Return it; None where chance gives the same."""
         return kappa(x, y, Squared)
-
-    def terms(self, both: "Both", y: "Numbers") -> "Numbers":
-        """Return 1, x, y, x², y² and xy of each answer, about the mean of what is right."""
-        return _moments_about(both, y)
 
     def of(self, sums: "Numbers") -> "Numbers":
         """Return 1 - Σ (x - y)² / Σ of the mean (x - y)² over every y."""
@@ -196,7 +203,7 @@ class AbsoluteBias(MeanError):
         return found
 
 
-class Correlation(_Unitless):
+class Correlation(_OfMoments):
     """Pearson's."""
 
     adds_up = False  # about one mean for both models, which loses digits where a model's is far from it
@@ -204,10 +211,6 @@ class Correlation(_Unitless):
     def value(self, x: "Numbers", y: "Numbers") -> float | None:
         """Return it; None where the numbers, or what is right of them, are all the same."""
         return pearson(x, y)
-
-    def terms(self, both: "Both", y: "Numbers") -> "Numbers":
-        """Return 1, x, y, x², y² and xy of each answer, about the mean of what is right."""
-        return _moments_about(both, y)
 
     def of(self, sums: "Numbers") -> "Numbers":
         """Return the covariance over the root of both variances."""
@@ -232,13 +235,6 @@ class RankCorrelation(Correlation):
 
         own = ranks(y) / len(y) - 0.5
         return np.asarray([_moments(ranks(x) / len(x) - 0.5, own) for x in both])
-
-
-def _moments_about(both: "Both", y: "Numbers") -> "Numbers":
-    import numpy as np
-
-    unit = float(y.std()) or 1.0
-    return np.asarray([_moments((x - y.mean()) / unit, (y - y.mean()) / unit) for x in both])
 
 
 def _moments(x: "Numbers", y: "Numbers") -> "Numbers":
