@@ -18,6 +18,7 @@ from workbench.api.session import Target, ledger_to_read
 from workbench.errors import Fault, InputError
 from workbench.evaluation.agreements import RunAgreement, confusion_rows, figure_rows, run_agreement
 from workbench.evaluation.comparison import (
+    Comparison,
     ComparisonRequest,
     compare_sides,
     difference_row,
@@ -184,10 +185,7 @@ class Frames:
 
         chosen = [models] if isinstance(models, str) else list(models)
         wanted = ComparisonRequest(list(runs), chosen, baseline, scorer, cluster, on_fallback, by, margin)
-        with reading(self._ledger) as reader:
-            found = compare_sides(
-                load_input(reader, wanted, weighing_of(self._ledger.allowance, self._ledger.zone)), wanted
-            )
+        found = self._compared(wanted)
         return pandas.DataFrame(
             [
                 difference_row(one, found) | per_right_row(one.side, found) | {"says": headline(one, found)}
@@ -275,13 +273,14 @@ class Frames:
         rows = zip(effect_rows(factors), effect_lines(factors), strict=True)
         return pandas.DataFrame([row | {"says": says} for row, says in rows])
 
+    def _compared(self, wanted: ComparisonRequest) -> Comparison:
+        weighing = weighing_of(self._ledger.allowance, self._ledger.zone)
+        with reading(self._ledger) as reader:
+            return compare_sides(load_input(reader, wanted, weighing), wanted)
+
     def _factors(self, run: str | None, baseline: str | None, scorer: str | None) -> Factors:
         """Return the grid of a run."""
-        wanted = ComparisonRequest([run] if run else [], baseline=baseline, scorer=scorer)
-        with reading(self._ledger) as reader:
-            found = compare_sides(
-                load_input(reader, wanted, weighing_of(self._ledger.allowance, self._ledger.zone)), wanted
-            )
+        found = self._compared(ComparisonRequest([run] if run else [], baseline=baseline, scorer=scorer))
         if found.factors is None:
             hint = "a job with several [[variants]] and models has one"
             raise InputError(Fault("", f"run {found.runs[0].run_id} has no grid of models and variants", hint))
