@@ -42,7 +42,6 @@ from workbench.planning.references import spread_samples
 from workbench.stats.agreement import Agreement
 from workbench.stats.intervals import Interval
 from workbench.stats.jackknife import Estimate
-from workbench.stats.label_agreement import LabelAgreement
 
 
 def gate_findings(
@@ -107,17 +106,9 @@ def _agreements(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterat
     """Return how far every model agrees with the targets, or with one field of them, beside what is wanted."""
     settings = reader.all(RunScorer, run_ids=[found.provenance.run_id])
     scorers = {row.scorer for row in settings}
-    tables = {
-        "min_kappa": gates.min_kappa,
-        "min_macro_f1": gates.min_macro_f1,
-        "max_mean_error": gates.max_mean_error,
-        "max_bias": gates.max_bias,
-        "min_pearson": gates.min_pearson,
-        "min_spearman": gates.min_spearman,
-    }
     agreements: dict[str, RunAgreement | None] = {}  # several gates may be about the same one
-    for gate, limits in tables.items():
-        for name, wanted in limits.items():
+    for gate in _WANTED:
+        for name, wanted in getattr(gates, gate).items():
             scorer, field = scorer_and_field(name, scorers)
             if scorer not in agreements:
                 by = [row for row in settings if row.scorer == scorer]
@@ -144,6 +135,14 @@ _WANTED: dict[str, tuple[PartKind, ...]] = {
     "min_spearman": ("numbers", "measurements"),
 }
 """Gate on agreement -> of what targets it can be decided."""
+_FIGURES: dict[str, tuple[AgreementFigure, str]] = {
+    "min_macro_f1": ("macro F1", "macro_f1"),
+    "max_mean_error": ("mean error", "absolute_error"),
+    "max_bias": ("bias", "bias"),
+    "min_pearson": ("pearson", "pearson"),
+    "min_spearman": ("spearman", "spearman"),
+}
+"""The others than kappa -> the figure, and its field in the agreement of the answers that have one."""
 
 
 def undecidable_gates(plan: Plan) -> Iterator[Finding]:
@@ -197,21 +196,10 @@ def _agreement(gate: str, side: SideAgreement, wanted: float) -> tuple[GateVerdi
 
 def _figure(gate: str, side: SideAgreement) -> tuple[AgreementFigure, Estimate | None]:
     """Return what a gate looks at; None where it is not defined, or of another kind of answers."""
-    of = side.found
-    numbers = of if isinstance(of, Agreement) else None
-    match gate:
-        case "min_macro_f1":
-            return "macro F1", of.macro_f1 if isinstance(of, LabelAgreement) else None
-        case "max_mean_error":
-            return "mean error", None if numbers is None else numbers.absolute_error
-        case "max_bias":
-            return "bias", None if numbers is None else numbers.bias
-        case "min_pearson":
-            return "pearson", None if numbers is None else numbers.pearson
-        case "min_spearman":
-            return "spearman", None if numbers is None else numbers.spearman
-        case _:
-            return "kappa" if numbers is None else "weighted kappa", side.kappa
+    if gate == "min_kappa":
+        return "weighted kappa" if isinstance(side.found, Agreement) else "kappa", side.kappa
+    figure, name = _FIGURES[gate]
+    return figure, getattr(side.found, name, None)
 
 
 def _beside(interval: Interval | None, wanted: float) -> tuple[GateVerdict, MeanFound]:
