@@ -8,6 +8,7 @@ import msgspec
 
 from workbench.evaluation.agreement_answers import ComparedPart, GivenAnswers, TargetAnswers
 from workbench.evaluation.sides import ModelResult
+from workbench.ledger.gates import AgreementFigure
 from workbench.stats.agreement import as_arrays, bias_at_extreme, farthest
 from workbench.stats.jackknife import Missing
 from workbench.stats.kappa import DistanceTo, Missed, Squared, Unequal, at_extreme
@@ -30,9 +31,7 @@ from workbench.stats.paired_agreement import (
 if TYPE_CHECKING:
     from workbench.stats.jackknife import Mask, Numbers
 
-AgreementFigure = Literal[
-    "kappa", "weighted kappa", "accuracy", "mean error", "bias", "pearson", "spearman", "macro F1"
-]
+ComparedFigure = AgreementFigure | Literal["accuracy"]
 LOWER_IS_BETTER = frozenset({"mean error", "bias"})
 OF_NUMBERS_ALONE = frozenset({"pearson", "spearman"})
 """Figures that leave out an answer without a number."""
@@ -48,7 +47,7 @@ class AgreementDifference(msgspec.Struct, frozen=True):
     baseline_model: str
     field: str | None
     """Of the objects that the answers are; None: they are compared as a whole."""
-    figure: AgreementFigure
+    figure: ComparedFigure
     """Of a bias its size counts, whether above or below."""
     asked: int
     """Answers that both were asked for, or one was and the other was to be."""
@@ -107,7 +106,7 @@ class _Compared(NamedTuple):
     """A part of two sides' answers, compared by one figure."""
 
     part: ComparedPart
-    figure: AgreementFigure
+    figure: ComparedFigure
     pair: tuple[ModelResult, ModelResult]
     found: _TestedPair
 
@@ -115,7 +114,7 @@ class _Compared(NamedTuple):
 class _Figure(NamedTuple):
     """A figure by which two sides are compared."""
 
-    name: AgreementFigure
+    name: ComparedFigure
     sums: SummedFigure
     at_end: Callable[["Numbers", "Numbers", "Mask", bool], "Numbers"] | None
     """Given answers, what is right, which are unknown, and whether the most is wanted: the answers with which it is the most, or
@@ -136,7 +135,7 @@ def agreement_differences(
     """
     if answers is None:
         return []
-    families: dict[tuple[AgreementFigure | None, bool], list[_Compared]] = {}
+    families: dict[tuple[ComparedFigure | None, bool], list[_Compared]] = {}
     for part in answers.parts:
         figures, is_field = _figures(part), part.field is not None
         for pair in pairs:
@@ -160,7 +159,7 @@ def _figures(part: ComparedPart) -> list[_Figure]:
     """Return by what a part is compared, first what says most of it."""
     import numpy as np
 
-    def by_chance(name: AgreementFigure, sums: SummedFigure, distance: DistanceTo) -> _Figure:
+    def by_chance(name: ComparedFigure, sums: SummedFigure, distance: DistanceTo) -> _Figure:
         return _Figure(
             name,
             sums,
@@ -205,7 +204,7 @@ def _difference(compared: _Compared, adjusted_p: float | None, finished_p: float
     )  # fmt: skip
 
 
-def _verdict(figure: AgreementFigure, one: _TestedPair, adjusted_p: float | None, finished_p: float | None) -> Verdict:
+def _verdict(figure: ComparedFigure, one: _TestedPair, adjusted_p: float | None, finished_p: float | None) -> Verdict:
     if one.found is None:
         return "not comparable"
     if adjusted_p is not None and adjusted_p < LEVEL and one.at_lowest is not None:
@@ -216,7 +215,7 @@ def _verdict(figure: AgreementFigure, one: _TestedPair, adjusted_p: float | None
 
 def _beside(
     part: ComparedPart, both: tuple[GivenAnswers, GivenAnswers], figures: Sequence[_Figure]
-) -> dict[AgreementFigure, _TestedPair]:
+) -> dict[ComparedFigure, _TestedPair]:
     by_known: dict[tuple[int, ...], list[_Figure]] = {}
     for figure in figures:
         of_numbers = figure.name in OF_NUMBERS_ALONE or part.kind == "measurements"
