@@ -21,7 +21,7 @@ from workbench.evaluation.rescore import scorable_answers
 from workbench.job.job import Job
 from workbench.ledger.answer_rows import RecordedAnswer
 from workbench.ledger.entries import Scored, newer_than, score_entry
-from workbench.ledger.ingest import record
+from workbench.ledger.ingest import Ingested, record
 from workbench.ledger.job_rows import RunOfJob
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import CurrentScore, Provenance, ScorableAnswer
@@ -86,6 +86,7 @@ class Judged(msgspec.Struct, frozen=True):
     """Answers that it is still to be asked about."""
     in_vain: dict[Kind | None, int]
     """Answers that it was asked about and gave no verdict on, by what `--again` calls its own answer."""
+    ingested: Ingested
 
 
 async def run_judged(where: Target, job: Job, options: RunOptions, show: Shown | None = None) -> RunEnd:
@@ -296,8 +297,7 @@ async def judge(where: Target, ledger: Ledger, asked: JudgeCalls, options: RunOp
         entries += [
             score_entry(asked.run_id, key, name, now, verdict) for key in keys if before.get((key, name[0])) != verdict
         ]
-    record(ledger, entries)
-    return Judged(judged_in, end, len(entries), left, dict(without))
+    return Judged(judged_in, end, len(entries), left, dict(without), record(ledger, entries))
 
 
 class _Votes(NamedTuple):
