@@ -41,9 +41,9 @@ from workbench.wording.scores import range_text
 
 _LATELY = timedelta(days=1)
 MOST_RUNS = 20
+"""Of the log; of each job the scores of more are drawn."""
 _MOST_NAMED = 3
 """Runs that a note names."""
-"""Of the log; of each job the scores of more are drawn."""
 
 
 def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:

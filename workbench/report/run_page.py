@@ -8,11 +8,12 @@ import msgspec
 
 import workbench.display.commands as commands
 from workbench.endings import RunStatus
-from workbench.evaluation.alarms import open_of
+from workbench.evaluation.alarms import Alarm, open_of
 from workbench.evaluation.ongoing import status_now
 from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.evaluation.run_samples import run_samples, without_texts
 from workbench.ledger.answer_rows import UnsentSample
+from workbench.ledger.gates import DropFound, decoded
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunGate, SuspectSample, TakenOut
@@ -23,9 +24,8 @@ from workbench.report.run_data import ModelRow, model_data, model_files, model_r
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result, job_page_name
 from workbench.wording.agreements import CLASSES, agreement_table
-from workbench.wording.changes import alarm_what
 from workbench.wording.factors import cell_mark, factors_text
-from workbench.wording.gates import outdated_text, recorded_text
+from workbench.wording.gates import outdated_text
 from workbench.wording.references import exceeded_text, reference_name
 from workbench.wording.runs import (
     not_known,
@@ -109,21 +109,25 @@ def _stored(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
     reader = asked.reader.about(run.run_id)
     taken_out, gates = reader.all(TakenOut, run_id=run.run_id), reader.all(RunGate, run_id=run.run_id)
     alarms = open_of(asked.watched(run.job))
-    by_gate = {alarm_what(alarm): alarm for alarm in alarms}
-    named = {
-        gate: alarm
-        for gate in gates
-        for what, alarm in by_gate.items()
-        if gate.result in ("open", "not met") and recorded_text(gate).startswith(what)
-    }
+    said = [(gate, _alarm_of(gate, alarms)) for gate in gates]
+    by_gates = [alarm for _, alarm in said if alarm is not None]
     return {
         "invalid": taken_out,
-        "gates": [(gate, named.get(gate)) for gate in gates],
+        "gates": said,
         "outdated": outdated_text(gates, taken_out, figures.corrected),
         "alarms": alarms,
-        "alarms_apart": [alarm for alarm in alarms if alarm not in named.values()],
+        "alarms_apart": [alarm for alarm in alarms if alarm not in by_gates],
         "accepting": commands.accept_changes(run.job, asked.ledger),
     }
+
+
+def _alarm_of(gate: RunGate, alarms: Sequence[Alarm]) -> Alarm | None:
+    """Return the open alarm that a gate of a run names; a gate of an earlier version says in words only what it found."""
+    found = None if gate.evidence is None else decoded(gate.evidence)
+    if not isinstance(found, DropFound):
+        return None
+    named = (gate.model, gate.scorer, found.began)
+    return next((alarm for alarm in alarms if (alarm.model, alarm.scorer, alarm.found.began) == named), None)
 
 
 def _further(
