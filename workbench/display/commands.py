@@ -58,14 +58,16 @@ def on_ledger(ledger: str, *words: str) -> str:
     return command(*words, "--ledger", ledger)
 
 
-def corrected_targets(job_path: str) -> str:
+def corrected_targets(job_path: str, ledger: str | None = None) -> str:
     """Return the command that shows which runs of a job a corrected target concerns.
 
     Args:
         job_path: As its run recorded it; a job that was made in Python has none.
+        ledger: Its path or address, as a run's page has it; None is that of the command before.
     """
+    option = ["--ledger", ledger] if ledger else []
     path = "JOB" if job_path.endswith(MADE_IN_PYTHON) else job_path
-    return command("targets", "diff", path)
+    return command("targets", "diff", path, *option)
 
 
 def named(name: str) -> list[str]:

@@ -30,7 +30,7 @@ MADE = {
     "confirm a name": commands.confirm_name("-m", "a b", "l.duckdb"),
     "accept": commands.accept_changes("-nightly", "l.duckdb"),
     "reopen": commands.take_back_acceptance("nightly", "Quill 32B", ["--ledger", "l.duckdb"]),
-    "corrected targets": commands.corrected_targets("jobs/a.toml"),
+    "corrected targets": commands.corrected_targets("jobs/a.toml", "l.duckdb"),
     "corrected targets of a job made in Python": commands.corrected_targets(f"/work/sums {MADE_IN_PYTHON}"),
     "create a key": commands.create_key("ada"),
     "create a ledger": commands.create_ledger("postgresql://host/team"),
