@@ -281,6 +281,9 @@ def _explain(error: Any, places: _Places) -> Iterator[Problem]:
             yield Problem(path, f"expected {bound.get(keyword, 'other than')} {says}, found {shown(given)}", hint)
         case "pattern" if schema.get("writeOnly"):  # a key put where its variable is to be named must not be shown
             yield Problem(path, "expected the name of an environment variable, not the key itself", hint)
+        case "pattern" if schema.get("examples"):  # a pattern says little to those who have to fit it
+            known = [str(value) for value in schema["examples"]]
+            yield Problem(path, f"expected one like {', '.join(known)}, found {shown(given)}", nearest(given, known))
         case _:
             yield Problem(path, error.message, hint)
 

@@ -637,6 +637,7 @@ NOT_HERE = {
     "ledger/combined.py: _not_a_ledger": "a damaged ledger",
     "local_platform/accounts.py: open_draw": "a full disk",
     "running/spending.py: _patiently_locked": "a process that was stopped while it held the lock",
+    "local_platform/state.py: _look_after_file": "a file that is deleted while a platform serves",
     "local_platform/state.py: revoke_key": "two keys whose ids begin alike",
 }
 """The errors that the table does not have, and what they need; tests elsewhere cause them."""

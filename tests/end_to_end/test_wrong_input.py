@@ -106,6 +106,8 @@ CASES: list[tuple[str, Change, str]] = [
     ("Git LFS", data("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"), "sums.jsonl: a Git LFS pointer, not the data (git lfs pull)"),
     ("web page", data("<!DOCTYPE html><html><body>Sign in</body></html>"), "sums.jsonl: an HTML page, not data"),
     ("open quote", data('input\n"a\n', "d.csv"), "a quote opened on line 2 is never closed"),
+    ("reducer", job_with("passes = 1", 'passes = 1\nepochs = 3\nreduce = "pas@3"'),
+     "job.toml:12: run.reduce: expected one like mean, mode, at_least_2, pass@3, pass^3, found 'pas@3' (did you mean 'pass@3'?)"),
     ("fallback", job_with("passes = 1", 'passes = 1\non_fallback = "refuse"'), "run.on_fallback: expected"),
     ("not valid TOML", job_with("[dataset]", "[dataset"), "not valid TOML"),
     ("missing job", lambda bench: (bench.folder / "job.toml").rename(bench.folder / "jobs.toml"), "did you mean 'jobs.toml'?"),

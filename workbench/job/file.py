@@ -167,7 +167,13 @@ class RunTable(TomlTable, frozen=True):
 
     epochs: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     """How often every sample is asked."""
-    reduce: Annotated[str, msgspec.Meta(pattern=r"^(mean|mode|at_least_[1-9][0-9]*|pass[@^][1-9][0-9]*)$")] = MEAN
+    reduce: Annotated[
+        str,
+        msgspec.Meta(
+            pattern=r"^(mean|mode|at_least_[1-9][0-9]*|pass[@^][1-9][0-9]*)$",
+            examples=["mean", "mode", "at_least_2", "pass@3", "pass^3"],
+        ),
+    ] = MEAN
     """How the scores of a sample's epochs become one: mean, mode (of a tie the lowest), at_least_K, pass@K or pass^K."""
     max_in_flight: InFlight = 8
     """Requests in flight, over all models; a run adapts within it."""
