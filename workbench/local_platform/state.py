@@ -211,7 +211,7 @@ class State:
         self._execute("BEGIN IMMEDIATE")
 
     def _look_after_file(self) -> None:
-        """See that the file is still the one that was opened: SQLite keeps using one that has no name."""
+        """See that the file is still the one that was opened: SQLite keeps writing to one that has no name."""
         if self.path is None:
             return
         try:
