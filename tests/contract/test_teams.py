@@ -132,6 +132,7 @@ def test_a_state_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> N
         db.execute("ALTER TABLE keys DROP COLUMN last_used_at")
         db.execute("ALTER TABLE keys DROP COLUMN name")
         db.execute("DROP TABLE links")
+        db.execute("ALTER TABLE draws DROP COLUMN first_draw")
         (made,) = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'draws'").fetchone()
         db.execute("ALTER TABLE draws RENAME TO numbered")
         db.execute(made.replace("PRIMARY KEY AUTOINCREMENT", "PRIMARY KEY"))
@@ -141,6 +142,7 @@ def test_a_state_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> N
         db.execute("PRAGMA user_version = 1")
     with ThreadedServer(platform_of({"id": "m"}), State(path)) as server, Caller(server, key) as caller:
         assert caller.models() == ["m"]
+        assert [row["calls"] for row in caller.http.get("/api/usage").json()["days"]] == [0]
     assert State(path).keys()[0].last_used_at is not None
     assert [(draw.id, draw.total_tokens) for draw in State(path).draws()] == [(added, 7)]
     State(path).remove_draw(added)
