@@ -11,8 +11,8 @@ from tests.unit.ledger.ledger_rows import STARTED_AT, answer, intent, started
 from workbench.ledger.entries import ModelSeen, RunEnded, SampleSeen, score_entry
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
-from workbench.outcomes import EFFECTS, Outcome
-from workbench.records import Score
+from workbench.records.calls import Score
+from workbench.records.outcomes import EFFECTS, Outcome
 
 Values = Sequence[float | None]
 _MOST_JOURNALS = 2

@@ -8,7 +8,7 @@ The modules, in the order in which a prompt passes through them:
 - `dataset`, `template`: files become samples, and samples become messages;
 - `planning`: every request of a run with its key, what is answered already, and what is questionable;
 - `local_platform`: the embedded platform, which is self-contained;
-- `client`: one request over HTTP, and what its reply means; `outcomes`: what follows from that;
+- `client`: one request over HTTP, and what its reply means; `records`: what follows from that, and all that is recorded;
 - `running`: the fan-out with its slots, limits, passes, breakers and guards; `team`: the same limit and jobs over machines;
 - `ledger`: the journal, the DuckDB file or a team's DuckLake, and every query;
 - `scoring`, `evaluation`, `stats`: answers become scores, and scores become figures;
@@ -16,8 +16,8 @@ The modules, in the order in which a prompt passes through them:
   in sentences; `report`: figures become pages;
 - `api`: all of it wired together, with the functions for Python and the ledger as tables; `schedule`: timers; `cli`: for the
   terminal; `display`: texts and numbers as people read them, the columns of tables, the commands that messages ask for;
-- beside these, `records`, `endings`, `errors`, `strict`, `scratch`, `zstd`: values and helpers that all of them
-  share; `starter`: the files behind three commands.
+- beside these, `errors`, `strict`, `scratch`, `zstd`: helpers that all of them share; `starter`: the files behind three
+  commands.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from workbench.api.frames import Frames
     from workbench.api.functions import Run, ask, load_job, open, plan, plan_async, run, run_async
     from workbench.api.made_jobs import make_job
-    from workbench.endings import RunStatus
     from workbench.errors import WorkbenchError
     from workbench.job.job import Job
+    from workbench.records.endings import RunStatus
 
 _HOMES = {
-    "Frames": "api.frames", "Job": "job.job", "RunStatus": "endings", "WorkbenchError": "errors", "make_job": "api.made_jobs",
+    "Frames": "api.frames", "Job": "job.job", "RunStatus": "records.endings", "WorkbenchError": "errors",
+    "make_job": "api.made_jobs",
 }  # fmt: skip
 
 __all__ = [

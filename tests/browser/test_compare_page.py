@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Reader
 from tests.compared_runs import Values, record
 from tests.conftest import Workbench
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -11,7 +11,7 @@ from tests.browser.conftest import Reader
 from tests.compared_runs import record
 from tests.conftest import Workbench
 from workbench.ledger.store import Ledger
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 from workbench.report.ledger_pages import single_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

@@ -17,7 +17,7 @@ from tests.unit.ledger.ledger_rows import STARTED_AT, answer, intent, started
 from workbench.ledger.entries import RunEnded, SampleSeen
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 from workbench.report.ledger_pages import write_pages
 
 pytestmark = pytest.mark.browser

@@ -17,7 +17,7 @@ from tests.conftest import Workbench
 from tests.unit.ledger.ledger_rows import STARTED_AT, intent, started
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.journal import JournalWriter
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 from workbench.report.ledger_pages import PAGES, every_run, write_pages
 
 pytestmark = pytest.mark.browser

@@ -14,7 +14,7 @@ from workbench.client.completion import Verdict
 from workbench.client.transport import Reply
 from workbench.local_platform.config import PlatformConfig, Preset, RouteFault
 from workbench.local_platform.server import ThreadedServer
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 
 EXCHANGES = json.loads((Path(__file__).parent / "exchanges.json").read_text())
 SIGNATURE = outcome.AllowanceSignature()

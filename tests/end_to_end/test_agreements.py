@@ -17,7 +17,7 @@ from workbench.evaluation.run_figures import run_findings
 from workbench.job.file import GatesTable
 from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunItems
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 from workbench.stats.agreement import agreement
 from workbench.stats.jackknife import Missing
 from workbench.stats.kappa import OTHER

@@ -22,7 +22,7 @@ from workbench.job.job import parse_job
 from workbench.ledger.entries import ChangeAccepted
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 
 DROP, OUTAGE, ACCEPTED, NIGHTS, SAMPLES = 25, 31, 35, 40, 120
 TOML = '[gates]\nsteady = ["exact"]\n'

@@ -10,7 +10,7 @@ from tests.compared_runs import Values, record
 from tests.conftest import Workbench
 from tests.pages import Page
 from workbench.api.frames import Frames
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 
 RIGHT, HALF = [1.0] * 40, [1.0, 0.0] * 20
 

@@ -12,7 +12,7 @@ from tests.conftest import Workbench, job, sums
 from tests.pages import Page
 from workbench.api.frames import Frames
 from workbench.local_platform.server import ThreadedServer
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import Workbench
 from workbench.api.frames import Frames
 from workbench.ledger.schema import migrations
-from workbench.outcomes import EFFECTS, Outcome
+from workbench.records.outcomes import EFFECTS, Outcome
 from workbench.zstd import ZstdDecompressor
 
 EARLIER = Path(__file__).parents[1] / "unit" / "ledger" / "earlier"

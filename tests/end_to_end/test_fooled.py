@@ -21,7 +21,7 @@ from workbench.ledger.ingest import ingest
 from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunItems
 from workbench.local_platform.server import ThreadedServer
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 from workbench.scoring.judge import Judge
 from workbench.scoring.scorer import NO_TEXT
 from workbench.wording.gates import gate_text

@@ -19,8 +19,8 @@ from workbench.client.transport import Http, Sending
 from workbench.ledger.entries import answer_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.packing import packed
-from workbench.outcomes import Outcome
-from workbench.records import ChatRequest
+from workbench.records.calls import ChatRequest
+from workbench.records.outcomes import Outcome
 from workbench.settings.endpoint import Endpoint
 
 EXPECTED = {

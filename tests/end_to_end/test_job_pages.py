@@ -15,7 +15,7 @@ from workbench.evaluation.job_changes import job_changes
 from workbench.ledger.job_rows import JobCourse, JobRun
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 from workbench.report.tables import job_page_name
 from workbench.wording.changes import change_text
 

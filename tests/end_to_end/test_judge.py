@@ -9,7 +9,7 @@ from tests.conftest import Workbench, job, sums
 from workbench.ledger.entries import score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.planning.again import OF_A_JUDGE
-from workbench.records import Score
+from workbench.records.calls import Score
 from workbench.scoring.judge import PENDING, Judge, asks_again, in_vain, is_pending
 
 JUDGE = '[[scorers]]\nname = "judge"\nmodel = "{model}"\n{more}'

@@ -17,7 +17,7 @@ from tests.conftest import Workbench, job, one_route, sums
 from tests.pages import Page, as_shown
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 from workbench.report.ledger_pages import write_pages
 from workbench.scoring.judge import PENDING
 

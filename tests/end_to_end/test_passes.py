@@ -14,8 +14,8 @@ from tests.waiting import until
 from workbench.job.file import RunTable
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
-from workbench.outcomes import Outcome
-from workbench.records import Attempt, CallRecord, ChatRequest
+from workbench.records.calls import Attempt, CallRecord, ChatRequest
+from workbench.records.outcomes import Outcome
 from workbench.running.rules import EMBEDDED
 from workbench.running.settling import Passes
 

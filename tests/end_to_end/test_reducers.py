@@ -18,7 +18,7 @@ from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.score_rows import OccasionScore
 from workbench.ledger.store import Ledger
-from workbench.records import Score
+from workbench.records.calls import Score
 
 EPOCHS = (1.0, 0.0, 1.0, 0.0, 0.0)
 

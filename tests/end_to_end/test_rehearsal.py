@@ -20,7 +20,7 @@ from workbench.api.frames import Frames
 from workbench.ledger.journal import JournalWriter
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 
 ACCOUNT: list[dict[str, Any]] = [
     {"id": "quick", "simulated": "answers", "latency_ms": {"median": 50, "sigma": 0.3}, "answer_tokens": {"median": 60, "sigma": 0.4}},

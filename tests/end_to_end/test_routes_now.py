@@ -9,7 +9,7 @@ import pytest
 from tests.compared_runs import record
 from tests.conftest import Workbench
 from tests.pages import Page
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 
 
 def asked(bench: Workbench, hour: int, *models: str, dead: str = "", **more: Any) -> None:

@@ -16,7 +16,7 @@ from tests.unit.ledger.ledger_rows import STARTED_AT, intent
 from workbench.ledger.entries import score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.local_platform.server import ThreadedServer
-from workbench.records import Score
+from workbench.records.calls import Score
 
 SAMPLES = 40
 JUDGE = '[[scorers]]\nname = "judge"\nlabel = "{label}"\nmodel = "{model}"\n{more}'

@@ -21,8 +21,8 @@ from workbench.ledger.entries import score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.local_platform.config import PlatformConfig, load_config
 from workbench.local_platform.server import ThreadedServer
-from workbench.outcomes import Outcome
-from workbench.records import Score
+from workbench.records.calls import Score
+from workbench.records.outcomes import Outcome
 
 
 @pytest.mark.parametrize(("scorers", "mean"), [(["exact", "length"], 0.25), (["length", "exact"], 40.0), (None, 0.25)])

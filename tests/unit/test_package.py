@@ -31,7 +31,7 @@ from workbench.job.file import (
 )
 from workbench.ledger.entries import journal_columns
 from workbench.ledger.ingest import ingest_text
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 from workbench.scoring.scorers import AnyScorer
 from workbench.settings.file import Settings
 

@@ -21,7 +21,7 @@ from workbench.ledger.queries import Reader, reading
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import RunSpent
 from workbench.planning.models import GATEWAY_ATTEMPTS, PlannedModel
-from workbench.records import Usage
+from workbench.records.calls import Usage
 from workbench.running.caps import Cap, Caps, Kind, Price, counts_for
 from workbench.running.machines import machines_of
 from workbench.running.spending import Spender, Spending

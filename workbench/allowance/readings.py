@@ -15,7 +15,7 @@ from workbench.ledger.ingest import Ingested, record
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AllowanceRefusal, ReadingRow
 from workbench.ledger.store import Ledger
-from workbench.records import UsageStatement
+from workbench.records.calls import UsageStatement
 
 _AMOUNT = re.compile(r"([0-9]+(?:[ _\u202f][0-9]{3})*)(?:\.([0-9]+))?\s*(%|k|M|G)?")
 MOST_UNITS = 1e15

@@ -7,7 +7,7 @@ import msgspec
 
 from workbench.evaluation.per_right import Weighing
 from workbench.ledger.score_rows import SideTokens
-from workbench.records import Usage
+from workbench.records.calls import Usage
 from workbench.settings.file import AllowanceSettings, WeightSettings
 
 _PER = 1000  # tokens

@@ -33,7 +33,7 @@ from workbench.ledger.rows import JobOfRun, Provenance
 from workbench.ledger.score_rows import RunScorer
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import LedgerPeriod
-from workbench.records import CLUSTER, Usage
+from workbench.records.calls import CLUSTER, Usage
 from workbench.routes.facts import RouteFacts
 from workbench.routes.names import Episode
 from workbench.routes.overview import AccountRoute, overview

@@ -27,7 +27,6 @@ from workbench.api.judging import run_judged
 from workbench.api.made_jobs import make_job
 from workbench.api.pipeline import plan_job, recorded_part
 from workbench.api.session import Target, ledger_to_write, pages_folder
-from workbench.endings import FailedRoute, GateResult, RunEnd, RunStatus, RunSummary
 from workbench.errors import Fault, InputError
 from workbench.job.job import Job, Part
 from workbench.job.job import load_job as _load_job
@@ -36,6 +35,7 @@ from workbench.job.occasions import named_occasion
 from workbench.planning.again import Kind
 from workbench.planning.models import QUESTION
 from workbench.planning.run_plan import RunPlan
+from workbench.records.endings import FailedRoute, GateResult, RunEnd, RunStatus, RunSummary
 from workbench.running.options import RunOptions
 from workbench.running.signals import Interrupts, forwarded_interrupts, handlers, restore
 from workbench.wording.runs import requests_text

@@ -15,7 +15,6 @@ from workbench.api.made_jobs import make_job
 from workbench.api.pipeline import Shown, plan_job, run_job
 from workbench.api.session import Target
 from workbench.display.text import count, plural
-from workbench.endings import JUDGED_JOB, JUDGED_RUN, TO_JUDGE, RunEnd, RunStatus
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.evaluation.rescore import scorable_answers
 from workbench.job.job import Job
@@ -26,11 +25,12 @@ from workbench.ledger.job_rows import RunOfJob
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import CurrentScore, Provenance, ScorableAnswer
 from workbench.ledger.store import Ledger
-from workbench.outcomes import EFFECTS, Outcome
 from workbench.planning.again import Kind, kind_of
 from workbench.planning.expand import SmallBudgetError
 from workbench.planning.run_plan import RunPlan
-from workbench.records import Score
+from workbench.records.calls import Score
+from workbench.records.endings import JUDGED_JOB, JUDGED_RUN, TO_JUDGE, RunEnd, RunStatus
+from workbench.records.outcomes import EFFECTS, Outcome
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, ignore, note_signals
 from workbench.scoring.judge import PENDING, VARIABLES, Judge, in_vain, is_pending

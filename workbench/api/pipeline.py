@@ -31,16 +31,6 @@ from workbench.api.session import (
 )
 from workbench.dataset.spool import Spool
 from workbench.display.text import plural
-from workbench.endings import (
-    BASE_GENERATION,
-    EXIT_CODES,
-    FILLED,
-    TO_JUDGE,
-    GateResult,
-    RunEnd,
-    RunStatus,
-    occasion_generation,
-)
 from workbench.errors import (
     ExitCode,
     Fault,
@@ -80,6 +70,16 @@ from workbench.planning.models import planned_models, with_cap
 from workbench.planning.references import planned_references, reference_findings
 from workbench.planning.run_plan import RunPlan, described, planned_judges
 from workbench.planning.scorers import invisible_judges
+from workbench.records.endings import (
+    BASE_GENERATION,
+    EXIT_CODES,
+    FILLED,
+    TO_JUDGE,
+    GateResult,
+    RunEnd,
+    RunStatus,
+    occasion_generation,
+)
 from workbench.routes.probes import experience_of
 from workbench.running.conduct import RunExecution
 from workbench.running.ghosts import longest_s

@@ -8,7 +8,7 @@ import msgspec
 from workbench.api.made_jobs import make_job
 from workbench.display.text import milliseconds, plural
 from workbench.job.job import Job, ModelSpec
-from workbench.records import CallRecord
+from workbench.records.calls import CallRecord
 from workbench.routes.facts import JOB, QUESTIONS, TAG, VERSION
 
 DEADLINE_S = 300.0

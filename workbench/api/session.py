@@ -23,7 +23,7 @@ from workbench.ledger.rows import LedgerKind
 from workbench.ledger.store import Ledger
 from workbench.local_platform.config import PlatformConfig, read_text, renamed
 from workbench.local_platform.contradictions import contradictions
-from workbench.records import Model
+from workbench.records.calls import Model
 from workbench.running.machines import RunPresence, machines_of
 from workbench.running.slots import Slots
 from workbench.scratch import ScratchFolder, make_private, make_readable

@@ -13,7 +13,7 @@ from workbench.dataset.files import refuse_sheet
 from workbench.dataset.layouts.layout import Layout
 from workbench.dataset.overview import Overview, converted, overview, write_converted
 from workbench.display.text import plural, significant
-from workbench.records import Sample
+from workbench.records.calls import Sample
 
 _SHOWN_CHARS = 300
 _FORMATS = {"jsonl": "JSON Lines", "json": "a JSON array", "csv": "CSV", "tsv": "TSV", "parquet": "Parquet",

@@ -23,7 +23,6 @@ from workbench.cli.output import echo, print_json, print_table, say
 from workbench.cli.run_screen import print_findings
 from workbench.display.columns import column, columns
 from workbench.display.text import count, plural
-from workbench.endings import RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.evaluation.run_figures import RunFigures, judges_nothing, run_figures, run_findings, score_objects
 from workbench.job.job import Job, Part, load_job
@@ -33,6 +32,7 @@ from workbench.ledger.store import Ledger
 from workbench.planning.lint import refuse
 from workbench.planning.models import GATEWAY_ATTEMPTS
 from workbench.planning.run_plan import PlannedJudge
+from workbench.records.endings import RunEnd, RunStatus, RunSummary
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, restore

@@ -9,7 +9,7 @@ from workbench.api.session import Target, connected
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table
 from workbench.display.columns import columns
-from workbench.records import Model
+from workbench.records.calls import Model
 
 
 @click.command()

@@ -17,7 +17,6 @@ from workbench.cli.output import echo, print_json, print_json_lines, print_table
 from workbench.cli.run_screen import print_agreement, print_findings
 from workbench.display.columns import column, columns
 from workbench.display.text import count
-from workbench.endings import RunStatus
 from workbench.evaluation.agreements import RunAgreement
 from workbench.evaluation.alarms import open_alarms
 from workbench.evaluation.latest import not_completed_later
@@ -30,6 +29,7 @@ from workbench.ledger.job_rows import BestAndWorst, ModelMean, RunLine, best_and
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance, RunId
 from workbench.ledger.run_rows import RunGate, SuspectSample, TakenOut
+from workbench.records.endings import RunStatus
 from workbench.wording.agreements import NO_AGREEMENT
 from workbench.wording.changes import alarm_objects, open_lines
 from workbench.wording.factors import factors_object

@@ -18,7 +18,6 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
 from workbench.cli.run_screen import print_findings
 from workbench.display.text import count, plural
-from workbench.endings import GateResult
 from workbench.errors import ExitCode
 from workbench.evaluation.references import reference_objects
 from workbench.evaluation.rescore import rescore
@@ -29,6 +28,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import CurrentScore
 from workbench.ledger.store import Ledger
 from workbench.planning.again import OF_A_JUDGE, Kind
+from workbench.records.endings import GateResult
 from workbench.running.signals import handlers, restore
 from workbench.scoring.judge import Judge, is_pending
 from workbench.wording.runs import broken_text, in_vain_text

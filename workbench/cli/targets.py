@@ -29,7 +29,7 @@ from workbench.job.job import Job, load_job
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import CurrentScore
 from workbench.ledger.store import Ledger
-from workbench.records import Sample
+from workbench.records.calls import Sample
 from workbench.scoring.judge import is_pending
 from workbench.wording.scores import mean_text
 

@@ -18,8 +18,8 @@ from workbench.client.completion import LARGE_BYTES, Verdict, decode
 from workbench.client.redaction import Redactor
 from workbench.client.transport import NO_HEADERS, Bounds, Failure, Http, Reply, Sending
 from workbench.errors import KeyRejectedError, UnreachableError
-from workbench.outcomes import Outcome
-from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Model, ToolCall, UsageStatement
+from workbench.records.calls import Attempt, CallRecord, ChatRequest, Completion, Model, ToolCall, UsageStatement
+from workbench.records.outcomes import Outcome
 from workbench.settings.endpoint import Endpoint
 
 OFFERS, PRIORITY, BATCH, USAGE = "x-platform-offers", "X-Priority", "batch", "usage"

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from workbench.outcomes import UNKNOWN_REASON, Outcome
-from workbench.records import Completion, ToolCall, Usage
+from workbench.records.calls import Completion, ToolCall, Usage
+from workbench.records.outcomes import UNKNOWN_REASON, Outcome
 
 LARGE_BYTES = 2**20
 """A longer body is read only while few others are, and judged in a thread."""

@@ -1,6 +1,6 @@
 """What a reply or a failure means: HTTP 200 is not success, and 400 is not a bad request.
 
-`workbench.outcomes` says what follows from it.
+`workbench.records.outcomes` says what follows from it.
 
 The shapes distinguished here were observed on real stacks, whose error styles differ by version: the gateway's
 `{"error": …}`, the platform's `{"detail": …}`, and the gateway's words inside the platform's shape under status 400.
@@ -19,7 +19,7 @@ import re
 from workbench.client.completion import Verdict, error_text_from, is_error, judged
 from workbench.client.framing import decode_reply
 from workbench.client.transport import Failure, Reply
-from workbench.outcomes import EFFECTS, Outcome
+from workbench.records.outcomes import EFFECTS, Outcome
 
 _PERIOD_LIMIT = r"(?:daily|weekly|monthly)(?: [a-z]+){0,2} limit"
 _ALLOWANCE = rf"allowance|quota|budget|credits?|balance|usage limit|spending limit|{_PERIOD_LIMIT}"

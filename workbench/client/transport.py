@@ -26,7 +26,7 @@ import msgspec
 
 import workbench.settings.clock as clock
 from workbench.client.body import MOST_LARGE, Body, BrokenBodyError, UnreadableError, read_body
-from workbench.records import Sent
+from workbench.records.calls import Sent
 
 _STOOD_STILL_S, _TO_CATCH_UP_S = 1.0, 5.0
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from workbench.records import Model, UsageStatement
+from workbench.records.calls import Model, UsageStatement
 
 
 def models_from(value: Any, redact: Callable[[str], str] = str) -> list[Model] | None:

@@ -12,7 +12,7 @@ from workbench.dataset.json_rows import PlacedRow
 from workbench.dataset.layouts.known import layout_of
 from workbench.dataset.layouts.layout import PLAIN
 from workbench.errors import Fault, InputError
-from workbench.records import are_messages
+from workbench.records.calls import are_messages
 
 _OWN_COLUMNS = {"input", "messages", "target"}
 _LEAST_ROWS = 2

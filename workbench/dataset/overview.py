@@ -17,7 +17,7 @@ from workbench.dataset.repeated_ids import RepeatedIds
 from workbench.dataset.samples import id_column, notes_on, rows_of, samples_in
 from workbench.errors import Fault, InputError, no_folder
 from workbench.job.file import FieldNames
-from workbench.records import CLUSTER, Sample
+from workbench.records.calls import CLUSTER, Sample
 
 _ENCODER = msgspec.json.Encoder()
 

@@ -25,7 +25,7 @@ from workbench.job.file import DatasetTable, FieldNames
 from workbench.job.job import Job
 from workbench.job.prompt import prompts_of
 from workbench.job.request_fields import tools_problems
-from workbench.records import CLUSTER, Sample
+from workbench.records.calls import CLUSTER, Sample
 from workbench.strict import kind_of
 
 

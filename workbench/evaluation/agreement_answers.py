@@ -11,7 +11,7 @@ import msgspec
 
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import AgreementAnswer, AgreementTarget, RunScorer
-from workbench.records import Sample
+from workbench.records.calls import Sample
 from workbench.scoring.folding import folded
 from workbench.scoring.json_fields import JsonFields
 from workbench.scoring.kinds import Kind

@@ -36,7 +36,7 @@ from workbench.job.file import CompareTable, recorded_table
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import NewestScoredRun, RunScorer, SampleMetadata
-from workbench.records import CLUSTER
+from workbench.records.calls import CLUSTER
 from workbench.stats.paired import FEW_CLUSTERS
 
 ON_FALLBACK = ("exclude", "accept")

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from workbench.endings import RunStatus
 from workbench.evaluation.sides import ModelResult, Samples, Sides
 from workbench.evaluation.targets import same_but_for_target
 from workbench.job.file import JobFile
@@ -16,6 +15,7 @@ from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import TakenOut
 from workbench.ledger.score_rows import CorrectedTarget, ModelText, RunScorer, SharedAnswers, SideCaps
+from workbench.records.endings import RunStatus
 
 NO_MATTER = frozenset({"name", "description", "tags", "schedule", "gates", "judge"})
 """Tables and keys of a job that change no answer and no score."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from workbench.evaluation.run_figures import RunFigures
 from workbench.ledger.rows import Provenance
-from workbench.outcomes import EFFECTS, Outcome
+from workbench.records.outcomes import EFFECTS, Outcome
 
 GROUPS = {
     "the model": "model",

@@ -5,7 +5,6 @@ from typing import Literal
 
 import msgspec
 
-from workbench.endings import EXIT_CODES, GateVerdict, RunStatus
 from workbench.errors import Fault, InputError
 from workbench.evaluation.agreement_answers import PartKind, compared_parts
 from workbench.evaluation.agreements import RunAgreement, SideAgreement, run_agreement
@@ -39,6 +38,7 @@ from workbench.ledger.store import Ledger
 from workbench.planning.expand import Plan
 from workbench.planning.lint import Finding
 from workbench.planning.references import spread_samples
+from workbench.records.endings import EXIT_CODES, GateVerdict, RunStatus
 from workbench.stats.agreement import Agreement
 from workbench.stats.intervals import Interval
 from workbench.stats.jackknife import Estimate

@@ -15,8 +15,8 @@ from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import AnsweringRun, CurrentScore, Provenance, ScorableAnswer
 from workbench.ledger.score_rows import CorrectedTarget, ReferenceRow
 from workbench.ledger.store import Ledger
-from workbench.outcomes import EFFECTS, Outcome
-from workbench.records import Sample, SampleContent, Score, ToolCall
+from workbench.records.calls import Sample, SampleContent, Score, ToolCall
+from workbench.records.outcomes import EFFECTS, Outcome
 from workbench.scoring.given import Given
 from workbench.scoring.reference import MOST_SAMPLES, ReferenceScores, column_scores, reference_scores
 from workbench.scoring.scorer import Scorer

@@ -9,7 +9,7 @@ from workbench.evaluation.exports import scored_answers
 from workbench.ledger.answer_rows import RecordedAnswer
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import AnswerScore
-from workbench.outcomes import EFFECTS, Outcome
+from workbench.records.outcomes import EFFECTS, Outcome
 from workbench.scoring.judge import Judge, is_pending
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import NOTHING_TO_JUDGE_BY

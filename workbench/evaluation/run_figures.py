@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 import workbench.display.commands as commands
-from workbench.endings import RunStatus, RunSummary, TokenSums
 from workbench.errors import Fault, InputError, nearest_id
 from workbench.evaluation.agreements import RunAgreement, run_agreement
 from workbench.evaluation.ranking import Ranking, standing
@@ -26,7 +25,8 @@ from workbench.ledger.run_rows import (
     UnknownEnd,
 )
 from workbench.ledger.score_rows import CorrectedTarget, RunScorer
-from workbench.outcomes import UNKNOWN_REASON
+from workbench.records.endings import RunStatus, RunSummary, TokenSums
+from workbench.records.outcomes import UNKNOWN_REASON
 from workbench.scoring.judge import PENDING_BEGINS, asks_again
 from workbench.scoring.scorers import FAILED
 from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_intervals

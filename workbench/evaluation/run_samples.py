@@ -8,7 +8,7 @@ import msgspec
 from workbench.ledger.answer_rows import BodyText, CallTexts, RunAttempt, RunSample, SaidScore, WholeSample
 from workbench.ledger.queries import LedgerMemoryError, Reader
 from workbench.ledger.score_rows import SampleText
-from workbench.outcomes import EFFECTS, Outcome
+from workbench.records.outcomes import EFFECTS, Outcome
 from workbench.scoring.judge import is_pending
 from workbench.scoring.scorer import grade
 

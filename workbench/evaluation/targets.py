@@ -19,7 +19,7 @@ from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import JobOfRun, Provenance
 from workbench.ledger.score_rows import JobSample, SampleText
 from workbench.ledger.store import Ledger
-from workbench.records import Sample, SampleContent
+from workbench.records.calls import Sample, SampleContent
 
 
 class TargetChange(msgspec.Struct, frozen=True):

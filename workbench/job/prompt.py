@@ -17,7 +17,7 @@ import msgspec
 from workbench.errors import Fault, InputError
 from workbench.job.file import PromptTable
 from workbench.job.job import Job, Variant
-from workbench.records import Sample
+from workbench.records.calls import Sample
 
 if TYPE_CHECKING:
     from workbench.template import Template

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 import workbench.settings.clock as clock
-from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Score
+from workbench.records.calls import Attempt, CallRecord, ChatRequest, Completion, Score
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from workbench.endings import GateVerdict
+from workbench.records.endings import GateVerdict
 
 AgreementFigure = Literal["kappa", "weighted kappa", "macro F1", "mean error", "bias", "pearson", "spearman"]
 

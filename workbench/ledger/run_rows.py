@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from workbench.endings import GateVerdict
 from workbench.ledger.rows import QueryRow
+from workbench.records.endings import GateVerdict
 
 
 class RunHasScores(QueryRow, frozen=True):

@@ -13,7 +13,7 @@ import workbench.settings.clock as clock
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.ledger.correcting import CORRECTING_SCHEMAS, correct_stored
 from workbench.ledger.engine import Transactions, literal
-from workbench.outcomes import outcomes_view
+from workbench.records.outcomes import outcomes_view
 
 _VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
 VIEW_NAMES = (

@@ -8,8 +8,8 @@ import msgspec
 
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import HigherCap
-from workbench.outcomes import EFFECTS, Outcome
 from workbench.planning.models import max_tokens_of
+from workbench.records.outcomes import EFFECTS, Outcome
 
 CUT_OFF, INVALIDATED, FALLBACK = "truncated", "invalidated", "fallback"
 Kind = Literal["truncated", "invalidated", "fallback", "refused", "empty", "unreadable"]

@@ -12,7 +12,7 @@ from workbench.dataset.samples import selected_samples
 from workbench.job.job import Job
 from workbench.job.prompt import prompts_of
 from workbench.local_platform.answer_key import AnswerKeyFile, Entry, KeyedAnswer
-from workbench.records import Sample, ToolCall
+from workbench.records.calls import Sample, ToolCall
 from workbench.scoring.custom import Custom
 from workbench.scoring.given import Given
 from workbench.scoring.right_answers import right_answers

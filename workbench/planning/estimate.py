@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from workbench.display.text import amount, duration
-from workbench.endings import RunSummary
 from workbench.errors import WorkbenchError
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import EarlierUsage, UsageOfModel
 from workbench.planning.expand import Plan
 from workbench.planning.models import GATEWAY_ATTEMPTS, PlannedModel, reserve_of
+from workbench.records.endings import RunSummary
 from workbench.stats.intervals import student_reach
 from workbench.stats.proportions import highest_share
 

@@ -32,7 +32,7 @@ from workbench.planning.models import PlannedModel, reserve_of
 from workbench.planning.order import Expected, longest_first
 from workbench.planning.prompt_checks import PromptChecks
 from workbench.planning.scorers import JudgeColumns, TargetScales
-from workbench.records import CLUSTER, ChatRequest, Sample, SampleContent
+from workbench.records.calls import CLUSTER, ChatRequest, Sample, SampleContent
 from workbench.scoring.custom import Custom
 from workbench.scoring.scorers import judges
 

@@ -10,13 +10,13 @@ import msgspec
 import workbench.display.commands as commands
 from workbench.dataset.files import expand
 from workbench.dataset.samples import id_column, notes_on
-from workbench.endings import JUDGED_RUN
 from workbench.errors import Fault, InputError
 from workbench.job.file import PromptTable, Worthless
 from workbench.job.job import Job
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel
-from workbench.records import Model
+from workbench.records.calls import Model
+from workbench.records.endings import JUDGED_RUN
 from workbench.scoring.custom import Custom
 from workbench.stats.intervals import mean_interval
 from workbench.stats.paired import LEVEL

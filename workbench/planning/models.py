@@ -7,7 +7,7 @@ import msgspec
 
 from workbench.errors import Fault, InputError, nearest
 from workbench.job.job import GATEWAY_LIMIT_S, Job, ModelSpec
-from workbench.records import Model
+from workbench.records.calls import Model
 
 GATEWAY_ATTEMPTS = 3
 """The gateway's own first try and its two retries; its time limit was measured to be per attempt."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workbench.display.text import count
-from workbench.records import Sample
+from workbench.records.calls import Sample
 
 _LEAST_TARGET_CHARS = 3
 _GIANT_TIMES, _GIANT_CHARS = 20, 20_000

@@ -7,7 +7,7 @@ import msgspec
 
 from workbench.planning.expand import Plan
 from workbench.planning.lint import Finding
-from workbench.records import Sample
+from workbench.records.calls import Sample
 from workbench.scoring.reference import ReferenceKind, column_scores, reference_scores
 
 MOST_PLANNED = 2_000

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from workbench.errors import Fault, InputError, nearest
 from workbench.job.job import Job
-from workbench.records import Model, Sample
+from workbench.records.calls import Model, Sample
 from workbench.scoring.json_fields import JsonFields
 from workbench.scoring.judge import VARIABLES, Judge
 from workbench.scoring.scorer import Scorer

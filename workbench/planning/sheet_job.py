@@ -8,12 +8,12 @@ import msgspec
 from workbench.dataset.filled import Sheet
 from workbench.dataset.samples import id_column
 from workbench.display.text import words
-from workbench.endings import FILLED, FILLED_SHEET, FILLED_TO
 from workbench.errors import Fault, InputError, nearest
 from workbench.job.file import DatasetTable, FieldNames
 from workbench.job.job import Job, Variant
 from workbench.job.narrowing import allowing
 from workbench.planning.models import PlannedModel
+from workbench.records.endings import FILLED, FILLED_SHEET, FILLED_TO
 
 _MOST_NAMED = 10
 

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 import workbench.display.commands as commands
-from workbench.endings import RunStatus
 from workbench.evaluation.alarms import Alarm, open_of
 from workbench.evaluation.ongoing import status_now
 from workbench.evaluation.run_figures import RunFigures, run_figures
@@ -18,6 +17,7 @@ from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunGate, SuspectSample, TakenOut
 from workbench.ledger.score_rows import SideFigures
+from workbench.records.endings import RunStatus
 from workbench.report.build import Draft, Page, PageContext, PageHead, result, write_html
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.run_data import ModelRow, model_data, model_files, model_rows

@@ -14,7 +14,7 @@ import workbench.display.text as people
 from workbench.display.columns import Column, column
 from workbench.evaluation.attention import ANOTHER
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
-from workbench.outcomes import EFFECTS
+from workbench.records.outcomes import EFFECTS
 from workbench.wording.routes import no_name_text
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ One that says when to come again (`Retry-After`) gets no requests until then, an
 
 from typing import Literal, NamedTuple
 
-from workbench.outcomes import EFFECTS, Outcome
+from workbench.records.outcomes import EFFECTS, Outcome
 from workbench.running.rules import ACCOUNT, Tempo
 
 IN_A_ROW = 5

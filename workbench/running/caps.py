@@ -9,9 +9,9 @@ import msgspec
 
 import workbench.settings.clock as clock
 from workbench.display.text import count, significant
-from workbench.endings import JUDGED_JOB
 from workbench.errors import UnreachableError
-from workbench.records import Usage
+from workbench.records.calls import Usage
+from workbench.records.endings import JUDGED_JOB
 from workbench.running.spending import ROUNDING, Spender, Spending
 
 Kind = Literal["requests", "tokens", "units"]

@@ -10,7 +10,6 @@ import anyio.to_thread
 
 import workbench.settings.clock as clock
 from workbench.client.chat import ChatClient
-from workbench.endings import EXIT_CODES, RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, IncompleteError, WorkbenchError
 from workbench.ledger.engine import Engine
 from workbench.ledger.entries import ModelSeen, Reuse, RunEnded, RunStarted, SampleSeen, SampleUnsent, of_request
@@ -18,7 +17,8 @@ from workbench.ledger.ingest import ingest, make_file
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.store import Ledger
 from workbench.planning.expand import Plan
-from workbench.records import Model
+from workbench.records.calls import Model
+from workbench.records.endings import EXIT_CODES, RunEnd, RunStatus, RunSummary
 from workbench.running.machines import machines_of
 from workbench.running.progress import Progress
 from workbench.running.rules import FanOutSettings

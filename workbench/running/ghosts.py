@@ -3,10 +3,10 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from workbench.outcomes import EFFECTS
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel
-from workbench.records import CallRecord
+from workbench.records.calls import CallRecord
+from workbench.records.outcomes import EFFECTS
 from workbench.running.rules import Tempo
 
 _NEWEST = 1_000

@@ -5,9 +5,9 @@ import re
 
 from workbench.display.text import count
 from workbench.job.file import BudgetTable, RunTable
-from workbench.outcomes import EFFECTS
 from workbench.planning.models import GATEWAY_ATTEMPTS, reserve_of
-from workbench.records import CallRecord, ChatRequest, Usage
+from workbench.records.calls import CallRecord, ChatRequest, Usage
+from workbench.records.outcomes import EFFECTS
 from workbench.running.caps import Caps
 from workbench.running.spending import Spending
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.display.text import plural
-from workbench.endings import FailedRoute
 from workbench.planning.expand import Plan
+from workbench.records.endings import FailedRoute
 from workbench.running.breaker import Breaker
 from workbench.running.pace import Change
 from workbench.running.slots import Slots

@@ -14,7 +14,7 @@ from workbench.errors import Fault, InputError
 from workbench.job.job import Job
 from workbench.job.narrowing import whole_number
 from workbench.planning.again import CUT_OFF, KINDS, Kind
-from workbench.records import CallRecord
+from workbench.records.calls import CallRecord
 from workbench.running.signals import Interrupts
 
 _FILES_A_CALL = 3

@@ -9,8 +9,8 @@ from collections import deque
 from statistics import median
 from typing import NamedTuple
 
-from workbench.outcomes import EFFECTS
-from workbench.records import CallRecord
+from workbench.records.calls import CallRecord
+from workbench.records.outcomes import EFFECTS
 
 START = 4
 """How many are in flight at first, over all routes."""

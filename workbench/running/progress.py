@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from workbench.display.text import count, visible
-from workbench.outcomes import EFFECTS
-from workbench.records import CallRecord
+from workbench.records.calls import CallRecord
+from workbench.records.outcomes import EFFECTS
 from workbench.running.tally import AttemptEnd, Tally
 from workbench.running.waiting import LOG
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import anyio
 
 import workbench.settings.clock as time_of_day
-from workbench.outcomes import Outcome
 from workbench.planning.expand import Plan
+from workbench.records.outcomes import Outcome
 from workbench.running.breaker import Breaker, CallEnd
 from workbench.running.pace import Pace
 from workbench.running.rules import ACCOUNT, Tempo

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from workbench.endings import RunStatus
 from workbench.errors import ExitCode, WorkbenchError
-from workbench.records import CallRecord
+from workbench.records.calls import CallRecord
+from workbench.records.endings import RunStatus
 from workbench.running.caps import Caps
 from workbench.running.slots import Slots
 
@@ -20,7 +20,7 @@ class Tempo(NamedTuple):
     """The waits of a run, in s."""
 
     wait_share: float = 1.0
-    """Of the waits between passes that `workbench.outcomes` gives."""
+    """Of the waits between passes that `workbench.records.outcomes` gives."""
     pause_s: float = 30.0
     """Before a paused route is tried for the first time; doubled before each further trial."""
     longest_held_s: float = 900.0

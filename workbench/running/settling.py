@@ -3,14 +3,14 @@
 import time
 
 import workbench.settings.clock as clock
-from workbench.endings import EXIT_CODES, RunStatus
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.job.file import RunTable
 from workbench.ledger.entries import PaceChanged
 from workbench.ledger.journal import JournalWriter
-from workbench.outcomes import EFFECTS
 from workbench.planning.expand import Plan
-from workbench.records import CallRecord, ChatRequest
+from workbench.records.calls import CallRecord, ChatRequest
+from workbench.records.endings import EXIT_CODES, RunStatus
+from workbench.records.outcomes import EFFECTS
 from workbench.running.caps import Caps
 from workbench.running.guard import Guard
 from workbench.running.notices import Notices

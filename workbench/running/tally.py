@@ -3,9 +3,9 @@
 from collections import Counter
 from typing import NamedTuple
 
-from workbench.endings import TokenSums
-from workbench.outcomes import EFFECTS, Outcome
-from workbench.records import CallRecord, Usage
+from workbench.records.calls import CallRecord, Usage
+from workbench.records.endings import TokenSums
+from workbench.records.outcomes import EFFECTS, Outcome
 
 
 class AttemptEnd(NamedTuple):

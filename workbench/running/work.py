@@ -12,13 +12,13 @@ import workbench.settings.clock as clock
 from workbench.client.chat import ChatClient, cancelled
 from workbench.client.completion import LARGE_BYTES
 from workbench.client.transport import Sending
-from workbench.endings import RunStatus
 from workbench.errors import WorkbenchError, internal_error
 from workbench.ledger.entries import Intent, RunStarted, SampleSeen, answer_entry, of_request
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.packing import packed
 from workbench.planning.expand import Plan, PlannedItem
-from workbench.records import CallRecord, ChatRequest, without_texts
+from workbench.records.calls import CallRecord, ChatRequest, without_texts
+from workbench.records.endings import RunStatus
 from workbench.running.ghosts import Ghosts
 from workbench.running.progress import Progress
 from workbench.running.queue import Turn

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import msgspec
 
 import workbench.settings.clock as clock
-from workbench.endings import RunStatus
 from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
 from workbench.evaluation.ongoing import RUNNING, reading_with_ongoing
 from workbench.job.file import ScheduleTable
@@ -18,6 +17,7 @@ from workbench.job.occasions import following, newest, occasion_name
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import OccasionRun
 from workbench.ledger.store import Ledger
+from workbench.records.endings import RunStatus
 
 ON_TIME = timedelta(minutes=40)
 """How late an occasion may be asked without being a missed one: a first try may fail before anything is on record."""

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.custom import Custom
 from workbench.scoring.given import Given
 from workbench.scoring.kinds import Kind

@@ -4,7 +4,7 @@ import functools
 import re
 from typing import Any, Literal, NamedTuple
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
 from workbench.scoring.letter import chosen_letter

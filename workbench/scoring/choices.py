@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any, Literal
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.choice import LETTERS, right_letters
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import CannotJudgeError, Scorer

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import CannotJudgeError, Scorer
 

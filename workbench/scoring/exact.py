@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer

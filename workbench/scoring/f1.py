@@ -4,7 +4,7 @@ import re
 import string
 from collections import Counter
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.targets import right_or_wrong, text_targets

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from workbench.records import ToolCall
+from workbench.records.calls import ToolCall
 
 
 class Given(NamedTuple):

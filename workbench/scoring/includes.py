@@ -1,6 +1,6 @@
 """`includes`: the answer contains a target."""
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import CannotJudgeError, Scorer

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.numeric import Scale, ends_of_scale, is_within, scale_faults, scale_text
 from workbench.scoring.scorer import CannotJudgeError

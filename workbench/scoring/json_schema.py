@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import msgspec
 
 from workbench.errors import nearest_file
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import CannotJudgeError, OptionError, Scorer
 from workbench.scoring.structure import JSON, as_object, object_in

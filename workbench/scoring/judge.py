@@ -10,7 +10,7 @@ import msgspec
 
 import workbench.display.commands as commands
 from workbench.errors import InputError
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer
 

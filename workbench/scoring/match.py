@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Literal
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import CannotJudgeError, Scorer

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.number import TermError, as_number, near, numbers_in, stated_number, written
 from workbench.scoring.scorer import CannotJudgeError, Scorer

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from workbench.records import CLUSTER, Sample
+from workbench.records.calls import CLUSTER, Sample
 from workbench.scoring.given import Given
 from workbench.scoring.right_answers import right_answer
 from workbench.scoring.scorer import Scorer

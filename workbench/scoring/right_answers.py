@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from workbench.records import Sample, ToolCall
+from workbench.records.calls import Sample, ToolCall
 from workbench.scoring.choice import right_letters
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import CannotJudgeError, Scorer

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import msgspec
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.given import Given
 
 NO_TEXT = "no text to score"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.by_sample import BySample
 from workbench.scoring.given import Given
 from workbench.scoring.kinds import Kind

@@ -3,7 +3,7 @@
 import fnmatch
 from typing import ClassVar
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.targets import right_or_wrong

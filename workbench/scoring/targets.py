@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.scorer import CannotJudgeError
 
 _SHOWN_CHARS = 80

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import CannotJudgeError
 from workbench.scoring.structure import ValueRules, arguments_in, as_object, bare_call, wrong_fields

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from workbench.records import Sample, Score, ToolCall
+from workbench.records.calls import Sample, Score, ToolCall
 from workbench.scoring.given import Given
 from workbench.scoring.number import near
 from workbench.scoring.scorer import CannotJudgeError, Scorer

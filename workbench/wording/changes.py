@@ -10,12 +10,12 @@ import msgspec
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.display.text import count, plural, words
-from workbench.endings import RunStatus
 from workbench.evaluation.alarms import Alarm, Watch, open_of
 from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.ledger.gates import DropFound
 from workbench.ledger.job_rows import JobCourse, JobRun
+from workbench.records.endings import RunStatus
 from workbench.stats.series import FEW_NIGHTS
 from workbench.wording.scores import signed, size, unit
 

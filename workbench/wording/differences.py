@@ -5,7 +5,6 @@ from datetime import datetime
 
 import workbench.display.commands as commands
 from workbench.display.text import count, plural
-from workbench.endings import RunStatus
 from workbench.evaluation.differing import (
     CorrectedTargets,
     Differing,
@@ -24,6 +23,7 @@ from workbench.evaluation.differing import (
 )  # fmt: skip
 from workbench.evaluation.sides import ModelResult
 from workbench.ledger.score_rows import SharedAnswers
+from workbench.records.endings import RunStatus
 
 _MOST_CHARS, _BEFORE = 120, 30  # of a value, and of what is alike before its first difference
 _NAMED = 3

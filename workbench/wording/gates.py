@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from workbench.display.text import clipped, exact_percent, percent, plural
-from workbench.endings import GateResult
 from workbench.ledger.gates import (
     AgreementFound,
     DifferenceFound,
@@ -20,6 +19,7 @@ from workbench.ledger.gates import (
 )
 from workbench.ledger.run_rows import RunGate, TakenOut
 from workbench.ledger.score_rows import CorrectedTarget
+from workbench.records.endings import GateResult
 from workbench.wording.agreements import NO_CLASSES
 from workbench.wording.changes import assumes_text, drop_text, drop_what
 from workbench.wording.scores import bounds_text, range_text, signed, size, unit

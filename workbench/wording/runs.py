@@ -6,15 +6,6 @@ from typing import NamedTuple
 
 import workbench.display.commands as commands
 from workbench.display.text import count, plural, visible, words
-from workbench.endings import (
-    BASE_GENERATION,
-    FILLED,
-    FILLED_SHEET,
-    FILLED_TO,
-    JUDGED_RUN,
-    RunStatus,
-    RunSummary,
-)
 from workbench.evaluation.attention import constancy, fallbacks, suspected, unconfirmed
 from workbench.evaluation.failures import planned_by_model
 from workbench.evaluation.ranking import Ranking
@@ -23,7 +14,16 @@ from workbench.evaluation.sides import Difference, ModelResult
 from workbench.job.narrowing import part_of
 from workbench.ledger.rows import BrokenScorer, Provenance
 from workbench.ledger.run_rows import RunItems, RunOutcome, UnknownEnd
-from workbench.outcomes import EFFECTS, Outcome
+from workbench.records.endings import (
+    BASE_GENERATION,
+    FILLED,
+    FILLED_SHEET,
+    FILLED_TO,
+    JUDGED_RUN,
+    RunStatus,
+    RunSummary,
+)
+from workbench.records.outcomes import EFFECTS, Outcome
 from workbench.routes.facts import TAG as PROBE
 from workbench.scoring.judge import CUT_OFF, IN_VAIN, asks_again
 from workbench.scoring.scorers import FAILED

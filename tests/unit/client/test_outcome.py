@@ -10,7 +10,7 @@ from workbench.client.chat import retry_after_s
 from workbench.client.completion import Verdict
 from workbench.client.transport import Failure, Reply
 from workbench.job.file import UnscoredTable
-from workbench.outcomes import EFFECTS, Outcome
+from workbench.records.outcomes import EFFECTS, Outcome
 
 SIGNATURE = outcome.AllowanceSignature()
 

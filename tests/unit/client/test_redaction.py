@@ -9,7 +9,7 @@ import pytest
 from workbench.client.chat import ChatClient
 from workbench.client.redaction import REDACTED, Redactor
 from workbench.client.transport import Bounds, Failure, Http, Reply, Sending
-from workbench.records import CallRecord, ChatRequest
+from workbench.records.calls import CallRecord, ChatRequest
 from workbench.settings.endpoint import Endpoint
 
 pytestmark = pytest.mark.anyio

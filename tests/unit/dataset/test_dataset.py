@@ -28,7 +28,7 @@ from workbench.dataset.samples import ContentHash, IdGlobs, rows_of, selected_sa
 from workbench.dataset.spool import Spool
 from workbench.errors import InputError
 from workbench.job.job import parse_job
-from workbench.records import Sample
+from workbench.records.calls import Sample
 from workbench.zstd import ZstdCompressor
 
 ROWS: list[dict[str, Any]] = [

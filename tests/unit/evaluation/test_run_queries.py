@@ -16,7 +16,7 @@ from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Row, reading
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import Spend, UnknownDraw
-from workbench.records import Score
+from workbench.records.calls import Score
 from workbench.scoring.exact import Exact
 from workbench.wording.allowance import spend_text as spent
 from workbench.wording.runs import run_verdict

@@ -23,8 +23,8 @@ from workbench.job.file import (
     UnscoredTable,
 )
 from workbench.ledger.schema import sql
-from workbench.outcomes import EFFECTS
-from workbench.records import Sample, Score
+from workbench.records.calls import Sample, Score
+from workbench.records.outcomes import EFFECTS
 from workbench.scoring.custom import Custom
 from workbench.scoring.exact import Exact
 from workbench.scoring.given import Given

@@ -5,7 +5,7 @@ import pytest
 from workbench.errors import InputError
 from workbench.job.file import PromptMessage, PromptTable
 from workbench.job.prompt import Prompt, canonical, request_body, request_key, sample_key
-from workbench.records import Sample
+from workbench.records.calls import Sample
 
 
 def where(*place: str | int) -> str:

@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.outcomes import Outcome
+from workbench.records.outcomes import Outcome
 from workbench.running.breaker import IN_A_ROW, MOST_TRIALS, Breaker, CallEnd
 
 

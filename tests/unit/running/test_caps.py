@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from workbench.records import Usage
+from workbench.records.calls import Usage
 from workbench.running.caps import Cap, Caps, Kind, Price
 from workbench.running.spending import SharedSpending, Spender, Spending
 

@@ -2,9 +2,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from workbench.outcomes import Outcome
 from workbench.planning.models import PlannedModel
-from workbench.records import Attempt, CallRecord, ChatRequest
+from workbench.records.calls import Attempt, CallRecord, ChatRequest
+from workbench.records.outcomes import Outcome
 from workbench.running.ghosts import Ghosts
 
 WORST_S = 375.0

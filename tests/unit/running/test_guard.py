@@ -1,9 +1,9 @@
 from datetime import UTC, datetime
 
 from workbench.job.file import BudgetTable, RunTable
-from workbench.outcomes import Outcome
 from workbench.planning.models import reserve_of
-from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Usage
+from workbench.records.calls import Attempt, CallRecord, ChatRequest, Completion, Usage
+from workbench.records.outcomes import Outcome
 from workbench.running.caps import Caps
 from workbench.running.guard import Guard
 

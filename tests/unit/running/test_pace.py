@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from workbench.outcomes import Outcome
-from workbench.records import Attempt, CallRecord, ChatRequest
+from workbench.records.calls import Attempt, CallRecord, ChatRequest
+from workbench.records.outcomes import Outcome
 from workbench.running.pace import SHARED_WINDOW_S, START, Change, Pace
 
 

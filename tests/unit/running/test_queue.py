@@ -10,9 +10,9 @@ import pytest
 
 from workbench.dataset.spool import Spool
 from workbench.job.job import parse_job
-from workbench.outcomes import Outcome
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel
+from workbench.records.outcomes import Outcome
 from workbench.running.breaker import IN_A_ROW
 from workbench.running.pace import Pace
 from workbench.running.queue import Queue

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workbench.records import Sample, ToolCall
+from workbench.records.calls import Sample, ToolCall
 from workbench.scoring.answer_line import AnswerLine
 from workbench.scoring.choice import Choice
 from workbench.scoring.choices import Choices

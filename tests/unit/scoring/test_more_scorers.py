@@ -12,7 +12,7 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.job.job import parse_job
-from workbench.records import Sample, Score, ToolCall
+from workbench.records.calls import Sample, Score, ToolCall
 from workbench.scoring.answer_line import AnswerLine
 from workbench.scoring.by_sample import BySample
 from workbench.scoring.choices import Choices

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from workbench.records import Sample
+from workbench.records.calls import Sample
 from workbench.scoring.choice import Choice
 from workbench.scoring.custom import Custom
 from workbench.scoring.exact import Exact

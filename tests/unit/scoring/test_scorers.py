@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workbench.records import Sample, ToolCall
+from workbench.records.calls import Sample, ToolCall
 from workbench.running.signals import AbortedBySignal
 from workbench.scoring.choice import Choice
 from workbench.scoring.exact import Exact

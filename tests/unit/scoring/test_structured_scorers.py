@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.records import Sample, ToolCall
+from workbench.records.calls import Sample, ToolCall
 from workbench.scoring.given import Given
 from workbench.scoring.json_fields import JsonFields
 from workbench.scoring.scorers import score

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from workbench.dataset.layouts.chat import answer_in
 from workbench.dataset.layouts.layout import Layout, Row, always, mixed, refused, without
 from workbench.dataset.layouts.options import Choosable, option_text, options_of, right_one
-from workbench.records import are_messages
+from workbench.records.calls import are_messages
 
 _BOX = "\\boxed{"
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)  # an escaped brace is part of the text

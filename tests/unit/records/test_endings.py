@@ -1,4 +1,4 @@
-from workbench.endings import EXIT_CODES, RunStatus
+from workbench.records.endings import EXIT_CODES, RunStatus
 
 
 def test_every_status_has_an_exit_code() -> None:

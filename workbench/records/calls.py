@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from workbench.outcomes import EFFECTS, Outcome
+from workbench.records.outcomes import EFFECTS, Outcome
 
 CLUSTER = "cluster"
 """The metadata column that says which samples belong together, where the job names none."""
