@@ -16,8 +16,8 @@ from workbench.client.completion import completion_from, decode
 from workbench.dataset.samples import selected_samples
 from workbench.display.text import visible
 from workbench.job.job import parse_job
-from workbench.job.prompt import canonical, request_key
 from workbench.records.calls import Sample
+from workbench.records.keys import canonical, request_key
 from workbench.scoring.number import stated_number
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=60)

@@ -11,7 +11,7 @@ import workbench.display.commands as commands
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.rescore import DatasetColumns, rescore
 from workbench.job.job import Job, parse_job
-from workbench.job.prompt import prompts_of, sample_key
+from workbench.job.prompt import prompts_of
 from workbench.ledger.entries import Entry, SampleSeen, TargetCorrected, newer_than
 from workbench.ledger.ingest import Ingested, record
 from workbench.ledger.job_rows import JobRuns
@@ -20,6 +20,7 @@ from workbench.ledger.rows import JobOfRun, Provenance
 from workbench.ledger.score_rows import JobSample, SampleText
 from workbench.ledger.store import Ledger
 from workbench.records.calls import Sample, SampleContent
+from workbench.records.keys import sample_key
 
 
 class TargetChange(msgspec.Struct, frozen=True):

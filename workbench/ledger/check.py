@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from workbench.errors import WorkbenchError
-from workbench.job.prompt import body_key, canonical, request_key
 from workbench.ledger.entries import KIND_NAMES
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.recovery import unpack
 from workbench.ledger.rows import JournalCount, LedgerState, RequestIdentity, TableDigest
 from workbench.ledger.store import Ledger, is_being_written
+from workbench.records.keys import body_key, canonical, request_key
 
 _MUST_BE_ZERO = (
     "repeated_attempts",

@@ -13,16 +13,7 @@ from workbench.dataset.spool import Spool
 from workbench.errors import Fault, InputError
 from workbench.job.file import BudgetTable
 from workbench.job.job import Job, Variant
-from workbench.job.prompt import (
-    body_key,
-    canonical,
-    prompts_of,
-    request_body,
-    request_key,
-    sample_key,
-    tools_asked,
-    variables_of,
-)
+from workbench.job.prompt import prompts_of, request_body, tools_asked, variables_of
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AcceptedAnswer, AnsweredByAnother, KnownSample
 from workbench.ledger.usage_rows import EarlierLatency
@@ -33,6 +24,7 @@ from workbench.planning.order import Expected, longest_first
 from workbench.planning.prompt_checks import PromptChecks
 from workbench.planning.scorers import JudgeColumns, TargetScales
 from workbench.records.calls import CLUSTER, ChatRequest, Sample, SampleContent
+from workbench.records.keys import body_key, canonical, request_key, sample_key
 from workbench.scoring.custom import Custom
 from workbench.scoring.scorers import judges
 

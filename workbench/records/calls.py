@@ -65,7 +65,7 @@ class ChatRequest(msgspec.Struct, frozen=True):
     """One request as it will be sent, with the names under which its answer is kept."""
 
     request_key: str
-    """Identity of the answer (64 hexadecimal digits), see `workbench.job.prompt`."""
+    """Identity of the answer (64 hexadecimal digits), see `workbench.records.keys`."""
     body: bytes
     """The JSON body, byte for byte."""
     model: str

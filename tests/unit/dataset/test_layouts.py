@@ -16,8 +16,9 @@ from workbench.dataset.overview import converted, write_converted
 from workbench.dataset.samples import samples_in, selected_samples
 from workbench.errors import InputError
 from workbench.job.job import parse_job
-from workbench.job.prompt import Prompt, request_key, sample_key
+from workbench.job.prompt import Prompt
 from workbench.records.calls import Sample
+from workbench.records.keys import request_key, sample_key
 from workbench.scoring.by_sample import BySample
 from workbench.scoring.given import Given
 from workbench.scoring.scorers import score

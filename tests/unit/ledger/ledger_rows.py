@@ -4,11 +4,11 @@ import importlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from workbench.job.prompt import body_key, canonical, request_key
 from workbench.ledger import rows
 from workbench.ledger.entries import Answer, CallEntry, Intent, RunEnded, RunStarted, SampleSeen
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.rows import QueryRow
+from workbench.records.keys import body_key, canonical, request_key
 
 STARTED_AT = datetime(2026, 11, 20, 2, 0, tzinfo=UTC)
 
