@@ -10,6 +10,7 @@ from workbench.evaluation.comparison import ComparisonInput
 from workbench.evaluation.sides import Difference, Samples, why_unscored
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import SampleText, SideAnswer, SideSample
+from workbench.scoring.scorer import grade
 
 MOST_CHARS = 4_000
 """Of an answer or a prompt; the whole is in the ledger."""
@@ -34,6 +35,11 @@ class SampleAnswer(msgspec.Struct, frozen=True):
     reason: str
     scale: list[float] | None = None
     """The least and the most that the value may be; None: nothing says so."""
+
+    @property
+    def grade(self) -> Literal["right", "partly", "wrong", "unknown"]:
+        """Whether the value is at the top of its scale or at its bottom."""
+        return "unknown" if self.value is None else grade(self.value, self.scale)
 
 
 class Texts(msgspec.Struct, frozen=True):

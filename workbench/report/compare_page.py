@@ -41,7 +41,6 @@ from workbench.report.build import (
     write_html,
 )
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.scoring.scorer import grade
 from workbench.wording.choices import choice_text
 from workbench.wording.comparisons import (
     agreement_lines,
@@ -75,6 +74,8 @@ _NAME_CHARS = 24
 _NAMED = 3  # runs in the name of the page's file
 _MOST_LINES = 3
 """Of the differences in words above the table."""
+_MARKS = {"right": "ok", "wrong": "failed", "partly": "wasted", "unknown": "unknown"}
+"""How the page marks a score."""
 MOST_APART = 50
 """Samples of each kind and difference that the page holds."""
 FIRST_SAMPLES = 10
@@ -385,20 +386,10 @@ def _answers(
     for (run_id, model, key), found in texts.answers.items():
         if key in place and (run_id, model) in sides:
             answers[sides[run_id, model]][place[key]] = [
-                (one.epoch, people.visible(one.text), score_kind(one), score_text(one), people.visible(one.reason))
+                (one.epoch, people.visible(one.text), _MARKS[one.grade], score_text(one), people.visible(one.reason))
                 for one in found
             ]
     return answers
-
-
-_KINDS = {"right": "ok", "wrong": "failed", "partly": "wasted"}
-
-
-def score_kind(one: SampleAnswer) -> str:
-    """Return how the page marks a score."""
-    if one.value is None:
-        return "unknown"
-    return _KINDS[grade(one.value, one.scale)]
 
 
 def score_text(one: SampleAnswer) -> str:
