@@ -43,6 +43,12 @@ def then_sheet(bench: Workbench) -> None:
     bench.write("job.toml", job(dataset="d.csv").replace('path = "d.csv"', 'path = "d.csv"\nsheet = "One"'))
 
 
+def named_columns(bench: Workbench) -> None:
+    bench.write("d.csv", "question,answer\n")
+    fields = 'path = "d.csv"\nfields = { input = "question", target = "answer" }'
+    bench.write("job.toml", job(dataset="d.csv").replace('path = "d.csv"', fields))
+
+
 CASES: list[tuple[str, Change, str]] = [
     ("unknown key", job_with("max_in_flight", "max_in_fligth"), "job.toml:9: run.max_in_fligth: unknown key (did you mean 'max_in_flight'?)"),
     ("limit 64", job_with("max_in_flight = 8", "max_in_flight = 64"), "job.toml:9: run.max_in_flight: expected at most 63, found 64"),
@@ -91,6 +97,7 @@ CASES: list[tuple[str, Change, str]] = [
     ("limit beyond", job_with('path = "sums.jsonl"', 'path = "sums.jsonl"\nlimit = "5-9"'), "job.toml:6: dataset.limit: there are only 3 samples"),
     ("line of a model", job_with("sim/instant", "sim/instnat"), "job.toml:3: models[0]: 'sim/instnat' is not visible"),
     ("header only", data("input,target\n", "d.csv"), "d.csv: the dataset has no rows"),
+    ("header only, with fields", named_columns, "d.csv: the dataset has no rows (expected a sample a line after the header)"),
     ("null row", data("null\n"), "sums.jsonl:1: expected one JSON object per line, found null"),
     ("number row", data('{"input": "a"}\n5\n'), "sums.jsonl:2: expected one JSON object per line, found the number 5"),
     ("null element", data('[{"input": "a"}, null]'), "sums.jsonl: element 2: expected an object, found null"),

@@ -110,7 +110,8 @@ def selected_rows(job: Job, ids: RepeatedIds) -> Iterator[Row]:
             break
         taken += 1
         yield row
-    reader.check_columns()
+    if taken or reader.count:  # where there are no rows, no column is at fault
+        reader.check_columns()
     if not taken:
         raise InputError(_nothing_taken(job, files, matching, reader.count))
 
