@@ -136,3 +136,12 @@ def test_right_is_the_top_of_the_scale(
     assert row["mean"] == mean
     marks = unpacked(Path(bench.json("report", "last")["report"]))
     assert ('"right"' in marks, '"partly"' in marks) == (scale == "scale = [0, 3]", scale != "scale = [0, 3]")
+
+
+def test_scores_off_their_scale_are_said_to_be(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("grades.py", GRADES)
+    scorer = 'name = "custom"\nfunction = "grades.py:three"\nscale = [0, 1]\n'
+    bench.write("job.toml", job().replace('name = "numeric"\n', scorer))
+    done = bench("run", "job.toml", "--no-report", code=3)
+    assert "custom failed on 3 of 3 answers: 3 is outside its scale from 0 to 1" in done.stdout

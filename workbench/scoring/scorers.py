@@ -49,7 +49,7 @@ def judged(scorer: Scorer, answer: Given, wanted: Any) -> Score:
         return Score(None, NO_TEXT)
     found = _score(scorer, answer, wanted)
     if found.value is not None and ends is not None and not ends[0] <= found.value <= ends[1]:
-        found = Score(None, f"{found.value:g} is outside the scale from {ends[0]:g} to {ends[1]:g}")
+        found = Score(None, f"{FAILED}{found.value:g} is outside its scale from {ends[0]:g} to {ends[1]:g}")
     return Score(found.value, _storable(found.reason), None if found.extracted is None else _storable(found.extracted))
 
 

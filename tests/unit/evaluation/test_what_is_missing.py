@@ -68,7 +68,9 @@ def test_a_value_outside_its_scale_is_unscored_and_says_so(tmp_path: Any) -> Non
     (tmp_path / "own.py").write_text("def f(answer, sample):\n    return float(answer.text)\n")
     scorer = Custom(function=f"{tmp_path}/own.py:f", scale=(1.0, 5.0))
     assert score(scorer, Given("5"), Sample("1", "q")).value == 5
-    assert score(scorer, Given("7"), Sample("1", "q")) == Score(None, "7 is outside the scale from 1 to 5")
+    assert score(scorer, Given("7"), Sample("1", "q")) == Score(
+        None, "the scorer failed: 7 is outside its scale from 1 to 5"
+    )
     assert score(msgspec.structs.replace(scorer, scale=msgspec.UNSET), Given("7"), Sample("1", "q")).value == 7
 
 
