@@ -5,13 +5,14 @@ import contextlib
 import io
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 from unittest import mock
 
 import hypothesis
@@ -19,6 +20,7 @@ import msgspec
 import pytest
 import tomli_w
 
+from tests.waiting import all_shown
 from workbench.api.session import Target, account_ledger
 from workbench.cli.main import main
 from workbench.ledger.database import attached
@@ -122,17 +124,30 @@ class Workbench:
         with ThreadPoolExecutor(1) as thread:  # the loop is a browser's, and a thread has one at the most
             return thread.submit(self._called, *arguments, code=code).result()
 
-    def _called(self, *arguments: str, code: int | None) -> subprocess.CompletedProcess[str]:
-        out, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    def on_a_terminal(self, columns: int, *arguments: str) -> list[str]:
+        """What the command prints on a terminal of that width, line by line."""
+        ours, theirs = pty.openpty()
+        with ThreadPoolExecutor(1) as reader:
+            shown = reader.submit(all_shown, ours)
+            with open(theirs, "w", encoding="utf-8") as terminal:
+                returned = self._returned(arguments, terminal, terminal, {"COLUMNS": str(columns)})
+        assert returned == 0, shown.result()
+        return shown.result().splitlines()
+
+    def _returned(self, arguments: tuple[str, ...], out: TextIO, errors: TextIO, more: dict[str, str]) -> int:
         streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors)
-        surroundings = mock.patch.dict(os.environ, self.environment, clear=True), contextlib.chdir(self.folder)
+        surroundings = mock.patch.dict(os.environ, self.environment | more, clear=True), contextlib.chdir(self.folder)
         typed = mock.patch.multiple(sys, argv=["workbench", *arguments], stdin=io.StringIO())
         before = handlers()
         with surroundings[0], surroundings[1], streams[0], streams[1], typed:
             try:
-                returned = main()
+                return main()
             finally:
                 restore(before)
+
+    def _called(self, *arguments: str, code: int | None) -> subprocess.CompletedProcess[str]:
+        out, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+        returned = self._returned(arguments, out, errors, {})
         texts = (stream.buffer.getvalue().decode() for stream in (out, errors))
         done = subprocess.CompletedProcess([str(COMMAND), *arguments], returned, *texts)
         if code is not None:

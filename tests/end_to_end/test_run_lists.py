@@ -1,22 +1,19 @@
 """`runs` and `show`: what is running, and tables that fit the terminal."""
 
 import json
-import os
-import pty
 import re
 import shlex
 import signal
-import subprocess
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.compared_runs import record
-from tests.conftest import COMMAND, Workbench, job, quick, sums
+from tests.conftest import Workbench, job, quick, sums
 from tests.pages import Page
 from tests.unit.ledger.ledger_rows import STARTED_AT, key
-from tests.waiting import all_shown, until
+from tests.waiting import until
 from workbench.ledger.entries import score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.local_platform.config import PlatformConfig, load_config
@@ -67,22 +64,6 @@ def test_a_run_in_progress_is_shown_as_running_and_a_killed_one_is_not(tmp_path:
         assert "1 journal not ingested yet" in bench("ledger", "check").stdout
 
 
-def on_a_terminal(bench: Workbench, columns: int, *arguments: str) -> list[str]:
-    """What a command prints on a terminal of that width, line by line."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [str(COMMAND), *arguments],
-        cwd=bench.folder,
-        env=bench.environment | {"COLUMNS": str(columns)},
-        stdout=theirs,
-        stderr=theirs,
-    )
-    os.close(theirs)
-    shown = all_shown(ours)
-    assert process.wait(30) == 0, shown
-    return shown.splitlines()
-
-
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig) -> Workbench:
     with ThreadedServer(catalogue) as server:
@@ -96,7 +77,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig
 @pytest.mark.parametrize("columns", [40, *(pytest.param(other, marks=pytest.mark.slow) for other in (60, 80, 140))])
 @pytest.mark.parametrize("command", [("runs",), ("show",), ("show", "--calls"), ("usage",), ("usage", "--by", "model")])
 def test_tables_fit_the_terminal(recorded: Workbench, columns: int, command: tuple[str, ...]) -> None:
-    lines = on_a_terminal(recorded, columns, *command)
+    lines = recorded.on_a_terminal(columns, *command)
     assert max(map(len, lines)) <= max(columns, 80 if command == ("show",) else columns)
     if command == ("runs",) and columns == 140:
         assert lines[0].split()[-7:] == ["best", "best", "by", "worst", "worst", "by", "scorer"]
@@ -111,7 +92,7 @@ def test_no_number_is_cut(bench: Workbench, columns: int) -> None:
     }
     record(bench, "r1", values)
     bench.environment["NO_COLOR"] = "1"
-    lines = on_a_terminal(bench, columns, "compare", "r1", "--no-report")
+    lines = bench.on_a_terminal(columns, "compare", "r1", "--no-report")
     cut = [line for line in lines if re.search(r"\d…|[\[−+(]…", line)]
     assert cut == []
     assert sum("[" in line and "]" in line for line in lines) >= 2 * 38 - 1, "every interval is whole"
@@ -141,7 +122,7 @@ LONG = [f"Vendor Model {n:02} [careful, with tools]" for n in range(38)]
 def test_the_list_of_runs_keeps_status_and_scorer_on_a_narrow_terminal(bench: Workbench) -> None:
     record(bench, "r1", {model: [1.0, 0.0, 1.0] for model in LONG[:2]}, status="gate_failed")
     record(bench, "r2", {model: [1.0, 0.5, None] for model in LONG[:2]})
-    heading, newest, oldest, *said = on_a_terminal(bench, 80, "runs")
+    heading, newest, oldest, *said = bench.on_a_terminal(80, "runs")
     assert heading.split()[-1] == "scorer"
     assert newest.split()[-1] == oldest.split()[-1] == "exact"
     assert ("complete" in newest, "gate_failed" in oldest) == (True, True)
@@ -150,7 +131,7 @@ def test_the_list_of_runs_keeps_status_and_scorer_on_a_narrow_terminal(bench: Wo
 
 def test_a_list_of_calls_keeps_the_models(bench: Workbench) -> None:
     record(bench, "r1", {model: [1.0] for model in LONG})
-    lines = on_a_terminal(bench, 80, "show", "r1", "--calls")
+    lines = bench.on_a_terminal(80, "show", "r1", "--calls")
     assert [sum(model in line for line in lines) for model in LONG] == [1] * len(LONG)
 
 
@@ -177,7 +158,7 @@ def test_a_list_of_the_allowance_says_of_how_many(bench: Workbench) -> None:
 
 @pytest.mark.slow
 def test_a_probe_cuts_no_heading_on_a_narrow_terminal(bench: Workbench) -> None:
-    wide, narrow = (on_a_terminal(bench, columns, "probe", "Abacus Large [careful]", "--yes") for columns in (300, 80))
+    wide, narrow = (bench.on_a_terminal(columns, "probe", "Abacus Large [careful]", "--yes") for columns in (300, 80))
     table = [line for line in narrow if line.startswith(("route ", "Abacus Large [careful] "))]
     assert len(table) == 2
     assert "…" not in "".join(table)
@@ -188,7 +169,7 @@ def test_a_probe_cuts_no_heading_on_a_narrow_terminal(bench: Workbench) -> None:
 
 @pytest.mark.slow
 def test_columns_that_do_not_fit_are_named(recorded: Workbench) -> None:
-    wide, narrow = (on_a_terminal(recorded, columns, "runs") for columns in (200, 80))
+    wide, narrow = (recorded.on_a_terminal(columns, "runs") for columns in (200, 80))
     assert not any("no room for" in line for line in wide)
     lost = next(line for line in narrow if line.startswith("no room for: ")).removeprefix("no room for: ").split(", ")
     assert lost
@@ -217,7 +198,7 @@ def test_numbers_in_a_pipe_are_plain_digits(bench: Workbench) -> None:
     tokens = bench.json("runs")[0]["total_tokens"]
     assert tokens > 1000
     assert f" {tokens} " in bench("runs").stdout
-    assert any(f"{tokens:,}".replace(",", "\u202f") in line for line in on_a_terminal(bench, 140, "runs"))
+    assert any(f"{tokens:,}".replace(",", "\u202f") in line for line in bench.on_a_terminal(140, "runs"))
 
 
 def test_what_a_later_run_completed_is_not_said_to_be_missing(bench: Workbench) -> None:
