@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -80,17 +80,13 @@ def reader(ledger: Ledger) -> Iterator[Reader]:
         yield reader
 
 
-def parameters_of(kind: type[QueryRow], reader: Reader) -> dict[str, Any]:
-    """A value for each parameter of the query: the newest run that is no probe, and everything."""
+@pytest.fixture(scope="module")
+def given(reader: Reader) -> dict[str, Any]:
+    """A value for each parameter of any query: the newest run that is no probe, and everything."""
     newest, *others = [run.run_id for run in reader.all(RunId)][1:]
     keys = [row["sample_key"] for row in rows_of(reader, "run_sample_keys", run_id=newest)]
     long_ago = datetime.now(UTC) - timedelta(days=1)
-    if kind is BodyText:
-        keys = [
-            sent.body_key
-            for sent in reader.each(CallTexts, run_id=newest, first_call_no=1, last_call_no=9, call_nos=[1, 2])
-        ]
-    given = {
+    return {
         "answer_run_id": newest, "cluster": "cluster", "edges": [long_ago], "end_call_no": 10**6, "failed": FAILED,
         "first_call_no": 1, "generation": None, "in_part": True, "in_parts": False, "job": "nightly", "keys": keys,
         "models": list(MODELS), "most": 100, "most_chars": 100, "on_fallback": None,
@@ -99,27 +95,47 @@ def parameters_of(kind: type[QueryRow], reader: Reader) -> dict[str, Any]:
         "until_at": None, "zone": "UTC", "span": "minute", "newest": 50, "most_runs": 3, "first_day": long_ago.date(), "margin_s": 15.0, "least_failures": 5,
         "times": 3.0, "unknown_reason": UNKNOWN_REASON, "by": "day", "until": None, "others": "others", "spans": 5, "call_nos": [1, 2], "last_call_no": 9,
     }  # fmt: skip
-    return {name: given[name] for name in re.findall(r"\$([a-z_]+)", sql("queries", kind.query))}
+
+
+@pytest.fixture(scope="module")
+def bodies(reader: Reader, given: dict[str, Any]) -> list[str | None]:
+    """The keys of the request bodies of two calls."""
+    asked = {name: given[name] for name in ("run_id", "first_call_no", "last_call_no", "call_nos")}
+    return [sent.body_key for sent in reader.each(CallTexts, **asked)]
+
+
+@pytest.fixture(scope="module")
+def parameters_of(given: dict[str, Any], bodies: list[str | None]) -> Callable[[type[QueryRow]], dict[str, Any]]:
+    """The values for a query's parameters."""
+
+    def parameters_of(kind: type[QueryRow]) -> dict[str, Any]:
+        values = given | {"keys": bodies} if kind is BodyText else given
+        return {name: values[name] for name in re.findall(r"\$([a-z_]+)", sql("queries", kind.query))}
+
+    return parameters_of
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_every_row_is_what_its_struct_promises(reader: Reader, kind: type[QueryRow]) -> None:
-    parameters = parameters_of(kind, reader)
-    assert tuple(reader.arrow(kind.query, **parameters).column_names) == kind.__struct_fields__
-    found = rows_of(reader, kind.query, **parameters)
+def test_every_row_is_what_its_struct_promises(
+    reader: Reader, parameters_of: Callable[[type[QueryRow]], dict[str, Any]], kind: type[QueryRow]
+) -> None:
+    parameters = parameters_of(kind)
+    table = reader.arrow(kind.query, **parameters)
+    assert tuple(table.column_names) == kind.__struct_fields__
+    found: list[dict[str, Any]] = table.to_pylist(maps_as_pydicts="strict")  # as `rows_of` says it
     assert found or kind.query in SILENT
     for row in found:
         msgspec.convert(row, kind)  # raises where a value is of another type, or missing
 
 
 @pytest.mark.slow
-def test_about_one_run_every_query_about_it_answers_the_same(reader: Reader) -> None:
+def test_about_one_run_every_query_about_it_answers_the_same(
+    reader: Reader, parameters_of: Callable[[type[QueryRow]], dict[str, Any]]
+) -> None:
     """Of every run: one that failed in part, one that uses its answers, those of a job with clusters, and a probe."""
     about_runs = [
-        (kind, parameters)
-        for kind in KINDS
-        if not {"run_id", "run_ids"}.isdisjoint(parameters := parameters_of(kind, reader))
+        (kind, parameters) for kind in KINDS if not {"run_id", "run_ids"}.isdisjoint(parameters := parameters_of(kind))
     ]
     assert len(about_runs) > 40
     for run in reader.all(RunId):
