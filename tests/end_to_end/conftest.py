@@ -1,7 +1,9 @@
 """Every test twice: on a file's ledger and, marked `team`, on a team's. A server of odd replies, and a workbench that asks it."""
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +51,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if about_files:
         config.hook.pytest_deselected(items=about_files)
         items[:] = [item for item in items if item not in about_files]
+
+
+class MadeOnce:
+    """Puts into the folder of a test what a function makes there: called once for all tests of a module, and copied."""
+
+    def __init__(self, folders: pytest.TempPathFactory) -> None:
+        self._folders = folders
+        self._made: dict[tuple[object, ...], tuple[Path, Any]] = {}
+
+    def __call__(self, bench: Workbench, make: Callable[..., Any], *arguments: object) -> Any:
+        """Return what the function returned."""
+        if Workbench.shared is not None:  # a team's ledger is in no folder
+            return make(bench, *arguments)
+        if (key := (make, *arguments)) not in self._made:
+            first = Workbench(self._folders.mktemp("made"), None)
+            first.environment = bench.environment | {"XDG_STATE_HOME": first.environment["XDG_STATE_HOME"]}
+            self._made[key] = first.folder, make(first, *arguments)
+        folder, returned = self._made[key]
+        shutil.copytree(folder, bench.folder, dirs_exist_ok=True)
+        return returned
+
+
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
+    return MadeOnce(tmp_path_factory)
 
 
 @pytest.fixture

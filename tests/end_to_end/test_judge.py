@@ -1,13 +1,17 @@
 """A model as the judge: asked apart from what it judges, paid for once, and never in the way of other scores."""
 
 import shlex
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tests.conftest import Workbench, job, sums
+from tests.end_to_end.conftest import MadeOnce
 from workbench.ledger.entries import score_entry
 from workbench.ledger.journal import JournalWriter
+from workbench.local_platform.config import PlatformConfig
+from workbench.local_platform.server import ThreadedServer
 from workbench.planning.again import OF_A_JUDGE
 from workbench.records.calls import Score
 from workbench.scoring.judge import PENDING, Judge, asks_again, in_vain, is_pending
@@ -29,13 +33,20 @@ def judged(bench: Workbench, model: str = "Abacus Large [careful]", more: str = 
     return str(bench.json("run", "job.toml", "--no-report", code=None)["run_id"])
 
 
+@pytest.fixture(scope="module")
+def platform(catalogue: PlatformConfig) -> Iterator[ThreadedServer]:
+    """One for all tests, as most begin with the same run on it."""
+    with ThreadedServer(catalogue) as server:
+        yield server
+
+
 def means(bench: Workbench, run_id: str) -> dict[str, float | None]:
     return {row["scorer"]: row["mean"] for row in bench.json("show", run_id)["scores"]}
 
 
 @pytest.mark.slow
-def test_calls_are_stated_first_and_made_with_yes_alone(bench: Workbench) -> None:
-    run_id = judged(bench)
+def test_calls_are_stated_first_and_made_with_yes_alone(bench: Workbench, made_once: MadeOnce) -> None:
+    run_id = made_once(bench, judged)
     assert means(bench, run_id) == {"numeric": pytest.approx(4 / 6), "judge": None}
     stated = bench("score", run_id, code=3)
     assert "judge: Abacus Large [careful] is still to judge 6 answers: 6 calls, at most" in stated.stderr
@@ -51,8 +62,8 @@ def test_calls_are_stated_first_and_made_with_yes_alone(bench: Workbench) -> Non
 
 
 @pytest.mark.slow
-def test_what_it_said_stands_until_it_is_asked_by_another_rubric(bench: Workbench) -> None:
-    run_id = judged(bench)
+def test_what_it_said_stands_until_it_is_asked_by_another_rubric(bench: Workbench, made_once: MadeOnce) -> None:
+    run_id = made_once(bench, judged)
     bench.json("score", run_id, "--yes")
     before = means(bench, run_id)
     text = (bench.folder / "job.toml").read_text()
@@ -70,8 +81,8 @@ def test_what_it_said_stands_until_it_is_asked_by_another_rubric(bench: Workbenc
 
 
 @pytest.mark.slow
-def test_what_it_said_is_paid_for_once_and_kept(bench: Workbench) -> None:
-    run_id = judged(bench)
+def test_what_it_said_is_paid_for_once_and_kept(bench: Workbench, made_once: MadeOnce) -> None:
+    run_id = made_once(bench, judged)
     bench.json("score", run_id, "--yes")
     again = bench.json("score", run_id)
     assert (again["written"], again["pending"]) == (0, 0)
@@ -83,8 +94,8 @@ def test_what_it_said_is_paid_for_once_and_kept(bench: Workbench) -> None:
 
 
 @pytest.mark.slow
-def test_it_is_heard_also_after_the_clock_was_put_back(bench: Workbench) -> None:
-    run_id = judged(bench)
+def test_it_is_heard_also_after_the_clock_was_put_back(bench: Workbench, made_once: MadeOnce) -> None:
+    run_id = made_once(bench, judged)
     pending = bench.rows("SELECT request_key, scorer_config FROM scores WHERE scorer = 'judge'")
     writer = JournalWriter(bench.ledger.journal_folder)
     for key, config in pending:

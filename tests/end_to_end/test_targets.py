@@ -2,17 +2,20 @@
 
 import json
 import shlex
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
 
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
+from tests.end_to_end.conftest import MadeOnce
 from workbench.dataset.samples import selected_samples
 from workbench.evaluation.targets import correct_targets, target_changes
 from workbench.job.job import load_job
 from workbench.ledger.queries import reading
 from workbench.ledger.score_rows import OccasionScore
+from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
 
 SAMPLES, WRONG = 6, 2
@@ -37,15 +40,26 @@ def means(bench: Workbench) -> list[float]:
     return [found[0]["mean"] for found in scores if found]
 
 
+@pytest.fixture(scope="module")
+def platform(catalogue: PlatformConfig) -> Iterator[ThreadedServer]:
+    """One for all tests: what each sends is counted from its own beginning."""
+    with ThreadedServer(catalogue) as server:
+        yield server
+
+
 @pytest.fixture
-def nights(bench: Workbench) -> Workbench:
+def nights(bench: Workbench, made_once: MadeOnce) -> Workbench:
     """Two nights that were scored by wrong targets, and the dataset as it was corrected since."""
+    made_once(bench, two_nights)
+    return bench
+
+
+def two_nights(bench: Workbench) -> None:
     bench.write("job.toml", job("sim/instant").replace("passes = 1", 'passes = 1\nreuse = "occasion"'))
     dataset(bench, wrong=WRONG)
     for night in NIGHTS:
         bench("run", "job.toml", "--no-report", "--occasion", night)
     dataset(bench, wrong=0)
-    return bench
 
 
 @pytest.mark.slow
