@@ -1,6 +1,7 @@
 """Runs whose models score as a test says."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -24,6 +25,15 @@ def ingest_journals(bench: Workbench, most: int = 0) -> None:
         assert not ingest(bench.ledger).deferred
 
 
+@contextmanager
+def one_journal(bench: Workbench) -> Iterator[JournalWriter]:
+    """A journal for many runs, which is ingested at the end: to ingest one of each run takes some 60 ms a run."""
+    journal = JournalWriter(bench.ledger.journal_folder)
+    yield journal
+    journal.close()
+    assert not ingest(bench.ledger, whole=journal.whole).deferred
+
+
 def record(
     bench: Workbench,
     run_id: str,
@@ -38,7 +48,7 @@ def record(
 
     With `variants` a side is `MODEL · VARIANT`.
     `served` names who answered for a model, `served_by` for a model and sample, and `listed` the base of a preset; `outcomes` and
-    `reasons` say how an answer ended and why it has no score.
+    `reasons` say how an answer ended and why it has no score. With `journal`, of `one_journal`, it is written there.
     """
     clusters: Sequence[str] = more.pop("clusters", ())
     columns: Sequence[dict[str, Any]] = more.pop("metadata", ())
@@ -49,9 +59,9 @@ def record(
     apart: Mapping[tuple[str, int], str] = more.pop("served_by", {})
     outcomes: Mapping[tuple[str, int], Outcome] = more.pop("outcomes", {})
     reasons: Mapping[tuple[str, int], str] = more.pop("reasons", {})
-    most_journals: int = more.pop("most_journals", _MOST_JOURNALS)
     targets: Sequence[Any] = more.pop("targets", ())
-    writer = JournalWriter(bench.ledger.journal_folder)
+    journal: JournalWriter | None = more.pop("journal", None)
+    writer = journal or JournalWriter(bench.ledger.journal_folder)
     at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))
     writer.append(started(run_id, sum(map(len, values.values())), recorded_at=at, **more))
     parts = {side: _parts(side, more.get("variants")) for side in values}
@@ -85,8 +95,9 @@ def record(
                 scored = Score(value, reason, extracted(model, sample))
                 writer.append(score_entry(run_id, asked.request_key, ("exact", config), at, scored))
     writer.append(RunEnded(run_id, at + timedelta(minutes=1), status, 0, 60.0))
-    writer.close()
-    ingest_journals(bench, most_journals)
+    if journal is None:
+        writer.close()
+        ingest_journals(bench, _MOST_JOURNALS)
 
 
 def _parts(side: str, variants: Sequence[str] | None) -> tuple[str, str | None]:

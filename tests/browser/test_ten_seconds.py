@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Reader
-from tests.compared_runs import Values, record
+from tests.compared_runs import Values, one_journal, record
 from tests.conftest import Workbench
 from tests.unit.ledger.ledger_rows import STARTED_AT, intent, started
 from workbench.ledger.entries import RunEnded
@@ -36,16 +36,17 @@ CUT = """() => [...document.querySelectorAll(".score-line b, #models td:nth-chil
 
 def nights(bench: Workbench, *, drop: int | None) -> None:
     """Thirty nights of two models, of which one falls from some night on."""
-    for night in range(1, 31):
-        chance = random.Random(night)
-        share = {"quill": 0.5 if drop is not None and night >= drop else 0.9, "other": 0.9}
-        values: dict[str, Values] = {
-            model: [float(chance.random() < right) for _ in range(60)] for model, right in share.items()
-        }
-        record(
-            bench, f"r{night}", values, occasion=f"2026-10-{night:02}T02:00Z", generation=f"j@{night}", scorers=["exact"],
-            job_toml='[gates]\nsteady = ["exact"]\n',
-        )  # fmt: skip
+    with one_journal(bench) as journal:
+        for night in range(1, 31):
+            chance = random.Random(night)
+            share = {"quill": 0.5 if drop is not None and night >= drop else 0.9, "other": 0.9}
+            values: dict[str, Values] = {
+                model: [float(chance.random() < right) for _ in range(60)] for model, right in share.items()
+            }
+            record(
+                bench, f"r{night}", values, journal=journal, occasion=f"2026-10-{night:02}T02:00Z", generation=f"j@{night}",
+                scorers=["exact"], job_toml='[gates]\nsteady = ["exact"]\n',
+            )  # fmt: skip
 
 
 def clean(bench: Workbench) -> None:

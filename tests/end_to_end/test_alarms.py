@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.compared_runs import ingest_journals, record
+from tests.compared_runs import one_journal, record
 from tests.conftest import Workbench
+from tests.end_to_end.conftest import MadeOnce
 from tests.unit.ledger.ledger_rows import STARTED_AT, started
 from workbench.api.pipeline import evaluate_gates
 from workbench.evaluation.alarms import Alarm, alarms
@@ -142,9 +143,12 @@ def nights(bench: Workbench, look: Iterable[int], *, everywhere: bool) -> dict[i
     """Forty nights, and what each of these says."""
     bench.write("d.jsonl", "\n".join(json.dumps({"input": f"q{n}", "target": "t"}) for n in range(SAMPLES)))
     bench.write("j.toml", JOB + '[schedule]\ncron = "0 2 * * *"\n')
-    found = {}
-    for night in range(1, NIGHTS + 1):
-        put(bench, night)
+    found, last = {}, 0
+    for night in sorted({*look, ACCEPTED, NIGHTS}):
+        with one_journal(bench) as journal:
+            for one in range(last + 1, night + 1):
+                put(bench, one, journal=journal)
+        last = night
         if night == ACCEPTED:
             gates = ", ".join(decided(bench, night))
             then = STARTED_AT + timedelta(hours=night, minutes=30)
@@ -174,14 +178,14 @@ def test_each_of_the_forty_nights(bench: Workbench) -> None:
 
 
 def dropped(bench: Workbench, count: int = 28, **more: Any) -> None:
-    for night in range(1, count + 1):
-        put(bench, night, most_journals=count, **more)
-    ingest_journals(bench)  # once for all, in half the time
+    with one_journal(bench) as journal:
+        for night in range(1, count + 1):
+            put(bench, night, journal=journal, **more)
 
 
 @pytest.mark.slow
-def test_a_change_is_accepted_and_opened_again(bench: Workbench) -> None:
-    dropped(bench)
+def test_a_change_is_accepted_and_opened_again(bench: Workbench, made_once: MadeOnce) -> None:
+    made_once(bench, dropped)
     opened = bench.json("runs")[0]["open_alarms"]
     assert [(one["model"], one["state"], one["kind"]) for one in opened] == [("quill", "open", "worse")]
     done = bench("accept", "j", "--reason", "known")
@@ -197,8 +201,8 @@ def test_a_change_is_accepted_and_opened_again(bench: Workbench) -> None:
 
 @pytest.mark.slow
 @pytest.mark.file_ledger
-def test_the_pages_begin_with_what_changed_since_yesterday(bench: Workbench) -> None:
-    dropped(bench)
+def test_the_pages_begin_with_what_changed_since_yesterday(bench: Workbench, made_once: MadeOnce) -> None:
+    made_once(bench, dropped)
     bench.environment["WORKBENCH_NOW"] = "2026-10-26T08:30Z"  # of the night that opened it
     shown = pages(bench, 28)
     since = shown["index"].split("Since yesterday")[1].split("Needs attention")[0]
@@ -249,14 +253,15 @@ def test_a_drop_that_is_over_closes_by_itself(bench: Workbench) -> None:
 @pytest.mark.slow
 @pytest.mark.file_ledger
 def test_unusable_answers_that_rise_are_not_told_as_worse_answers(bench: Workbench) -> None:
-    for night in range(1, 14):
-        cut = {("m", sample): Outcome.TRUNCATED for sample in range(0, SAMPLES, 3) if night >= 10}
-        chance = random.Random(night)
-        values = [None if ("m", n) in cut else float(chance.random() < 0.8) for n in range(SAMPLES)]
-        record(
-            bench, f"r{night}", {"m": values}, outcomes=cut, occasion=occasion(night), generation=f"j@{night}",
-            scorers=["exact"], job_toml=TOML,
-        )  # fmt: skip
+    with one_journal(bench) as journal:
+        for night in range(1, 14):
+            cut = {("m", sample): Outcome.TRUNCATED for sample in range(0, SAMPLES, 3) if night >= 10}
+            chance = random.Random(night)
+            values = [None if ("m", n) in cut else float(chance.random() < 0.8) for n in range(SAMPLES)]
+            record(
+                bench, f"r{night}", {"m": values}, journal=journal, outcomes=cut, occasion=occasion(night),
+                generation=f"j@{night}", scorers=["exact"], job_toml=TOML,
+            )  # fmt: skip
     (alarm,) = bench.json("runs")[0]["open_alarms"]
     assert alarm["kind"] == "unusable"
     assert alarm["says"].startswith("unusable answers of m rose: it is ")
@@ -265,14 +270,15 @@ def test_unusable_answers_that_rise_are_not_told_as_worse_answers(bench: Workben
 @pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_route_that_takes_longer_is_an_alarm_like_any_other(bench: Workbench) -> None:
-    for night in range(1, 16):
-        chance = random.Random(night)
-        slow = 1.8 if night >= 12 else 1.0
-        taken = [slow * chance.lognormvariate(8, 0.4) for _ in range(SAMPLES)]
-        record(
-            bench, f"r{night}", {"m": [1.0] * SAMPLES}, latency_ms=lambda _place, sample, taken=taken: taken[sample],
-            occasion=occasion(night), generation=f"j@{night}", scorers=["exact"], job_toml=TOML,
-        )  # fmt: skip
+    with one_journal(bench) as journal:
+        for night in range(1, 16):
+            chance = random.Random(night)
+            slow = 1.8 if night >= 12 else 1.0
+            taken = [slow * chance.lognormvariate(8, 0.4) for _ in range(SAMPLES)]
+            record(
+                bench, f"r{night}", {"m": [1.0] * SAMPLES}, latency_ms=lambda _place, sample, taken=taken: taken[sample],
+                journal=journal, occasion=occasion(night), generation=f"j@{night}", scorers=["exact"], job_toml=TOML,
+            )  # fmt: skip
     (alarm,) = bench.json("runs")[0]["open_alarms"]
     assert (alarm["kind"], alarm["began"]) == ("slower", occasion(12))
     assert re.fullmatch(r"m takes 1\.[78] times as long as before 12 Oct; 4 nights; open", alarm["says"])
@@ -283,17 +289,13 @@ def test_a_route_that_takes_longer_is_an_alarm_like_any_other(bench: Workbench) 
 @pytest.mark.slow
 @pytest.mark.file_ledger
 def test_before_eight_nights_it_says_what_it_assumes(bench: Workbench) -> None:
-    for night in range(1, 7):
-        values = [float(n % 10 < (9 if night < 5 else 4)) for n in range(SAMPLES)]
-        record(
-            bench,
-            f"r{night}",
-            {"m": values},
-            occasion=occasion(night),
-            generation=f"j@{night}",
-            scorers=["exact"],
-            job_toml=TOML,
-        )
+    with one_journal(bench) as journal:
+        for night in range(1, 7):
+            values = [float(n % 10 < (9 if night < 5 else 4)) for n in range(SAMPLES)]
+            record(
+                bench, f"r{night}", {"m": values}, journal=journal, occasion=occasion(night), generation=f"j@{night}",
+                scorers=["exact"], job_toml=TOML,
+            )  # fmt: skip
     job = parse_job(JOB, Path("j.toml"))
     told = [
         one.says
@@ -317,8 +319,10 @@ def test_before_eight_nights_it_says_what_it_assumes(bench: Workbench) -> None:
         (("no.toml", "--reason", "x"), "no.toml: the job cannot be read: No such file or directory"),
     ],
 )
-def test_what_cannot_be_accepted_is_refused(bench: Workbench, arguments: tuple[str, ...], said: str) -> None:
-    dropped(bench, 27)
+def test_what_cannot_be_accepted_is_refused(
+    bench: Workbench, made_once: MadeOnce, arguments: tuple[str, ...], said: str
+) -> None:
+    made_once(bench, dropped, 27)
     assert said in bench("accept", *arguments, code=2).stderr
 
 
@@ -379,8 +383,8 @@ def only(bench: Workbench) -> Alarm:
 
 @pytest.mark.slow
 @pytest.mark.file_ledger
-def test_a_night_that_is_run_again_moves_and_closes_nothing(bench: Workbench) -> None:
-    dropped(bench, 27)
+def test_a_night_that_is_run_again_moves_and_closes_nothing(bench: Workbench, made_once: MadeOnce) -> None:
+    made_once(bench, dropped, 27)
     before = only(bench)
     put(bench, 1, run=28)
     put(bench, 26, run=29)
@@ -403,8 +407,9 @@ def test_a_night_that_is_run_again_moves_and_closes_nothing(bench: Workbench) ->
 @pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_drop_that_an_incomplete_night_shows_fails_the_next_complete_one(bench: Workbench) -> None:
-    for night in range(1, 29):
-        put(bench, night, status="incomplete" if night == 26 else "complete")
+    with one_journal(bench) as journal:
+        for night in range(1, 29):
+            put(bench, night, journal=journal, status="incomplete" if night == 26 else "complete")
     assert only(bench).seen == occasion(26)
     assert [decided(bench, night) for night in (27, 28)] == [["quill not met"], ["quill open"]]
 
@@ -412,20 +417,21 @@ def test_a_drop_that_an_incomplete_night_shows_fails_the_next_complete_one(bench
 @pytest.mark.file_ledger
 def test_nights_without_any_answer_are_of_no_level_whatever_share_is_enough(bench: Workbench) -> None:
     toml = TOML + "[compare]\nmin_answered = 0\n"
-    for night in range(1, 13):
-        lost = {("m", sample): Outcome.ROUTE_DOWN for sample in range(8)} if night > 3 else {}
-        values: dict[str, Any] = {"m": [None if lost else 1.0] * 8}
-        record(
-            bench, f"r{night}", values, outcomes=lost, occasion=occasion(night), generation=f"j@{night}", scorers=["exact"],
-            job_toml=toml, min_answered=0.0,
-        )  # fmt: skip
+    with one_journal(bench) as journal:
+        for night in range(1, 13):
+            lost = {("m", sample): Outcome.ROUTE_DOWN for sample in range(8)} if night > 3 else {}
+            values: dict[str, Any] = {"m": [None if lost else 1.0] * 8}
+            record(
+                bench, f"r{night}", values, journal=journal, outcomes=lost, occasion=occasion(night), generation=f"j@{night}",
+                scorers=["exact"], job_toml=toml, min_answered=0.0,
+            )  # fmt: skip
     assert bench.json("runs")[0]["open_alarms"] == []
 
 
 @pytest.mark.slow
 @pytest.mark.file_ledger
-def test_a_model_that_is_asked_no_more_stays_open(bench: Workbench) -> None:
-    dropped(bench, 28)
+def test_a_model_that_is_asked_no_more_stays_open(bench: Workbench, made_once: MadeOnce) -> None:
+    made_once(bench, dropped)
     values: dict[str, Any] = {"other": [1.0] * SAMPLES}
     record(bench, "r29", values, occasion=occasion(29), generation="j@29", scorers=["exact"], job_toml=TOML)
     assert only(bench).state == "open"
@@ -439,19 +445,15 @@ def test_a_model_that_is_asked_no_more_stays_open(bench: Workbench) -> None:
 @pytest.mark.slow
 @pytest.mark.file_ledger
 def test_of_two_acceptances_either_is_taken_back(bench: Workbench) -> None:
-    for night in range(1, 29):
-        chance = random.Random(night)
-        share = 0.85 if night < DROP else 0.5
-        values = {model: [float(chance.random() < share) for _ in range(SAMPLES)] for model in ("a", "b")}
-        record(
-            bench,
-            f"r{night}",
-            values,
-            occasion=occasion(night),
-            generation=f"j@{night}",
-            scorers=["exact"],
-            job_toml=TOML,
-        )
+    with one_journal(bench) as journal:
+        for night in range(1, 29):
+            chance = random.Random(night)
+            share = 0.85 if night < DROP else 0.5
+            values = {model: [float(chance.random() < share) for _ in range(SAMPLES)] for model in ("a", "b")}
+            record(
+                bench, f"r{night}", values, journal=journal, occasion=occasion(night), generation=f"j@{night}",
+                scorers=["exact"], job_toml=TOML,
+            )  # fmt: skip
     for model in "ab":
         bench("accept", "j", "--model", model, "--reason", f"{model} is cheaper")
     assert bench("accept", "j", "--model", "a", "--reopen").stdout.startswith("open again: a is ")

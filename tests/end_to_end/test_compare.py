@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.compared_runs import Values, record
+from tests.compared_runs import Values, one_journal, record
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page
 from workbench.api.frames import Frames
@@ -241,8 +241,9 @@ def test_the_baseline_has_a_score_where_any_model_has(bench: Workbench) -> None:
 
 @pytest.mark.slow
 def test_many_runs_have_a_page(bench: Workbench) -> None:
-    for number in range(1, 13):
-        record(bench, f"r{number}", {"m": [1.0] * 3})
+    with one_journal(bench) as journal:
+        for number in range(1, 13):
+            record(bench, f"r{number}", {"m": [1.0] * 3}, journal=journal)
     found = bench.json("compare", *(f"r{number}" for number in range(1, 13)))
     assert Path(found["report"]).name.startswith("r1.r12.12-runs-")
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.compared_runs import PageContext, record, record_epochs
+from tests.compared_runs import PageContext, one_journal, record, record_epochs
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.pages import Page
@@ -340,14 +340,15 @@ def test_a_night_whose_wrong_answers_are_lost_cannot_be_told_to_be_steady(
 ) -> None:
     """Ten nights as before, and then four in which what is wrong, and more than before, comes back as an error."""
     before = [1.0 if n % 10 < 9 else 0.0 for n in range(N)]
-    for night in range(1, 11):
-        fields: dict[str, Any] = {"occasion": f"2026-11-{night:02}", "generation": f"j@{night}"}
-        record(bench, f"r{night}", {"m": before}, scorers=["exact"], **fields)
     lost = {("m", sample): Outcome.ROUTE_DOWN for sample in range(0, N, every)}
     values = [None if n % every == 0 else value for n, value in enumerate(before)]
-    for night in range(11, 15):
-        fields = {"occasion": f"2026-11-{night:02}", "generation": f"j@{night}"}
-        record(bench, f"r{night}", {"m": values}, scorers=["exact"], outcomes=lost, **fields)
+    with one_journal(bench) as journal:
+        for night in range(1, 15):
+            fields: dict[str, Any] = {"occasion": f"2026-11-{night:02}", "generation": f"j@{night}", "journal": journal}
+            if night > 10:
+                record(bench, f"r{night}", {"m": values}, scorers=["exact"], outcomes=lost, **fields)
+            else:
+                record(bench, f"r{night}", {"m": before}, scorers=["exact"], **fields)
     with reading(bench.ledger) as reader:
         (result,) = gate_findings(
             reader, run_findings(reader, "r14"), reader.all(RunItems, run_id="r14"), GatesTable(steady=["exact"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.compared_runs import Values, record
+from tests.compared_runs import Values, one_journal, record
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page, as_shown
 from tests.unit.ledger.ledger_rows import STARTED_AT, intent, started
@@ -45,8 +45,9 @@ def test_a_model_that_became_worse_is_named_with_its_counts(bench: Workbench) ->
 
 @pytest.mark.slow
 def test_a_job_of_many_runs_shows_its_newest_and_names_the_command_for_more(bench: Workbench) -> None:
-    for number in range(10, 31):
-        record(bench, f"r{number}", {"m": [1.0, 0.0]}, job="j")
+    with one_journal(bench) as journal:
+        for number in range(10, 31):
+            record(bench, f"r{number}", {"m": [1.0, 0.0]}, job="j", journal=journal)
     _, job_page = pages(bench)
     assert "The newest 20 runs" in job_page.text
     assert "workbench runs --limit 200" in job_page.text
@@ -225,8 +226,10 @@ def test_a_run_that_was_killed_has_what_it_did_not_come_to_unanswered(bench: Wor
 
 @pytest.mark.slow
 def test_runs_beyond_the_log_are_at_least_so_many(bench: Workbench) -> None:
-    for number in range(1, 23):
-        record(bench, f"r{number}", {"m": [1.0]}, scorers=["exact"], occasion=f"2026-10-{number:02}T02:00Z")
+    with one_journal(bench) as journal:
+        for number in range(1, 23):
+            night = f"2026-10-{number:02}T02:00Z"
+            record(bench, f"r{number}", {"m": [1.0]}, journal=journal, scorers=["exact"], occasion=night)
     bench.environment["WORKBENCH_NOW"] = STARTED_AT.isoformat()  # before all of them
     index, _ = pages(bench)
     assert re.search(r"At least 20 scheduled runs of <a [^>]+><bdi>j</bdi></a>: complete\.", index.text)

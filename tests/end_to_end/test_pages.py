@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.compared_runs import record
+from tests.compared_runs import one_journal, record
 from tests.conftest import Workbench, job, one_route, sums
 from tests.pages import Page, as_shown
 from workbench.local_platform.config import PlatformConfig
@@ -129,8 +129,9 @@ def test_a_run_that_ends_meanwhile_is_ingested_before_every_page_is_written(tmp_
     """One reading followed another so closely that whoever wanted to write waited until the last page."""
     bench, written, found = Workbench(tmp_path, None), list[str](), list[int]()
     runs = [f"r{number}" for number in range(1, 19)]
-    for run_id in runs:
-        record(bench, run_id, {"m": [1.0] * 3})
+    with one_journal(bench) as journal:
+        for run_id in runs:
+            record(bench, run_id, {"m": [1.0] * 3}, journal=journal)
 
     def write() -> None:
         with bench.ledger.locked(exclusive=True, patience_s=60):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.compared_runs import record
+from tests.compared_runs import one_journal, record
 from tests.conftest import Workbench
 from tests.pages import Page
 from workbench.records.outcomes import Outcome
@@ -22,10 +22,11 @@ def asked(bench: Workbench, hour: int, *models: str, dead: str = "", **more: Any
 def three_weeks(bench: Workbench) -> None:
     """From 20 Nov: `gone` is answered by `base` on two days, `frail` is down on one, and `old` is asked on two."""
     bench.write("workbench.toml", "")
-    for day in range(20):
-        old = ["old"] if day < 2 else []
-        served = {"gone": "base"} if day in (3, 4) else {}
-        asked(bench, 24 * day, "base", "gone", "frail", *old, dead="frail" if day == 6 else "", served=served)
+    with one_journal(bench) as journal:
+        for day in range(20):
+            old = ["old"] if day < 2 else []
+            served, dead = {"gone": "base"} if day in (3, 4) else {}, "frail" if day == 6 else ""
+            asked(bench, 24 * day, "base", "gone", "frail", *old, dead=dead, served=served, journal=journal)
 
 
 def states(found: dict[str, Any]) -> dict[str, str]:
