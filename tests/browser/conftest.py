@@ -19,7 +19,7 @@ def installed_chromium() -> str | None:
     return next(filter(None, map(shutil.which, _NAMES)), None)
 
 
-@pytest.fixture(scope="module")  # Playwright keeps an event loop running in this thread for as long as it is there
+@pytest.fixture(scope="package")  # Playwright keeps an event loop running in this thread for as long as it is there
 def chromium(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The machine's Chromium, or the one that Playwright installed; without one the test is skipped, or fails if required."""
     with sync_playwright() as playwright:
@@ -57,7 +57,7 @@ class Reader:
         dialog.dismiss()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def context_of(chromium: Browser) -> Iterator[Callable[[dict[str, Any]], BrowserContext]]:
     """Browser contexts by their options, each made once: with a process of its own it costs more than three pages.
 

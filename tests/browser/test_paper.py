@@ -44,7 +44,7 @@ def test_wide_tables_print_within_the_paper_without_a_broken_word(tmp_path: Path
     for run_id in ("r1", "r2"):
         record(bench, run_id, models, metadata=topics, served=others)
     report = Path(bench.json("report", "last")["report"])
-    bench.process("compare")
+    bench("compare")
     pages = (report.name, "index.html", "routes.html", "allowance.html", "r2.compare.html")
     for name in (*pages, next(report.parent.glob("job-j-*.html")).name):
         page = reader.open(report.with_name(name))
@@ -93,7 +93,7 @@ def test_no_printed_page_is_empty(reader: Reader, tmp_path: Path) -> None:
     for run_id in ("r0", "r1", "r2"):
         record(bench, run_id, {f"m{n}": [float((n + sample) % 2) for sample in range(60)] for n in range(3)})
     report = Path(bench.json("report", "last")["report"])
-    bench.process("compare", "r2")
+    bench("compare", "r2")
     for path in sorted(report.parent.glob("*.html")):
         page = reader.open(path)
         expect(page.locator(".drawing.live svg")).to_have_count(page.locator(".drawing").count())
