@@ -229,6 +229,15 @@ def test_a_model_that_was_down_makes_no_job_look_worse(bench: Workbench) -> None
     )
 
 
+def test_a_model_that_never_answers_hides_no_point(bench: Workbench) -> None:
+    down = {("gone", sample): Outcome.ROUTE_DOWN for sample in range(8)}
+    for number in (1, 2):
+        record(bench, f"r{number}", {"good": [1.0] * 8, "gone": [None] * 8}, scorers=["exact"], outcomes=down)
+    page = Page(Path(bench.json("report")["report"]).with_name("index.html"))
+    assert "Do the jobs score as before?" in page.text
+    assert "Without a point" not in page.text
+
+
 def test_the_object_of_a_run_has_its_scores_where_there_are_none_too(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())

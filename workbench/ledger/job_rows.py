@@ -138,13 +138,17 @@ def run_means(means: Sequence[ModelMean]) -> list[ModelMean]:
 def silent_models(means: Sequence[ModelMean]) -> dict[str, list[ModelMean]]:
     """Run id -> its models without any score that is known by the scorer of `run_means`, where others have some.
 
+    A model that has none in any of its job's runs is not among them: it changes nothing from one to the next.
+
     Args:
         means: In the order of the query.
     """
     scorers = {row.run_id: row.scorer for row in run_means(means)}
+    own = [row for row in means if row.model is not None and row.scorer == scorers.get(row.run_id)]
+    scored = {(row.job, row.model) for row in own if row.mean is not None}
     found: dict[str, list[ModelMean]] = {}
-    for row in means:
-        if row.model is not None and row.mean is None and row.scorer == scorers.get(row.run_id):
+    for row in own:
+        if row.mean is None and (row.job, row.model) in scored:
             found.setdefault(row.run_id, []).append(row)
     return found
 
