@@ -95,7 +95,9 @@ def traceback_of(done: subprocess.CompletedProcess[str], said: str) -> str:
     return Path(line.split("its traceback is in ")[1]).read_text()
 
 
-OF_SCORING = "import workbench.evaluation.rescore as ours\ndef fault(*_, **__):\n    return {}['value']\nours._sample_of = fault\n"
+OF_SCORING = (
+    "import workbench.evaluation.rescore as ours\ndef fault(*_, **__):\n    return {}['value']\nours._judged = fault\n"
+)
 OF_PAGES = "import workbench.report.ledger_pages as ours\ndef fault(*_, **__):\n    return {}['value']\nours.write_pages = fault\n"
 
 

@@ -41,6 +41,7 @@ SILENT = {
     "run_corrections",
     "unsent_keys",
     "acceptances",
+    "higher_caps",
     "refusals",
     "verdicts",
 }

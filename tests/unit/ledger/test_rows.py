@@ -55,7 +55,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     ledger = Ledger(tmp_path_factory.mktemp("rows") / "ledger.duckdb")
     write_run(ledger.journal_folder, "r1", 3)
     journal = JournalWriter(ledger.journal_folder)
-    journal.append(started("r2", 3, job="nightly", occasion="2026-11-20", generation="nightly@2026-11-20"))
+    occasion = {"occasion": "2026-11-20", "generation": "nightly@2026-11-20"}
+    journal.append(started("r2", 3, job="nightly", part='{"max_tokens": 512}', **occasion))
     now = started("r1", 1).recorded_at
     journal.append(ReadingTaken("abc", now, now, "used", "37%", False, 0.365, 0.375))
     journal.append(SampleInvalidated("r2", now, "sample1", True, "wrong"))
