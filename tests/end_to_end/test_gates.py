@@ -237,7 +237,10 @@ def test_a_first_run_with_nothing_to_compare_with_passes_and_is_the_baseline(ben
     assert bench.json("show", "r4")["reason"].startswith("m differs by 0.0 points"), "what samples cannot show fails it"
 
 
-@pytest.mark.parametrize(("value", "clusters"), [(0.5, ()), (1.0, [f"c{n // 2}" for n in range(160)])])
+@pytest.mark.parametrize(
+    ("value", "clusters"),
+    [(0.5, ()), pytest.param(1.0, [f"c{n // 2}" for n in range(160)], marks=pytest.mark.slow)],
+)
 def test_scores_that_are_the_same_everywhere_meet_a_gate_where_there_are_enough(
     bench: Workbench, value: float, clusters: list[str]
 ) -> None:
