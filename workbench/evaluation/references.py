@@ -14,14 +14,15 @@ from workbench.evaluation.sides import (
     of_samples,
     side_without_calls,
 )
+from workbench.job.file import ON_OWN_SCALE
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import ReferenceRow, SideSample
 from workbench.scoring.scorer import grade
 from workbench.stats.intervals import SHARES, Interval, mean_intervals
 
-_MEANS = (None, "mean", "mode")
-"""How a job may reduce the scores of epochs, so that an answer that is always the same keeps its score."""
+_MEANS = (None, *ON_OWN_SCALE)
+"""How a run may record the reducer with which an answer that is always the same keeps its score."""
 
 
 class ReferencePoint(msgspec.Struct, frozen=True):

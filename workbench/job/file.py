@@ -20,6 +20,8 @@ Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 Unset = msgspec.UnsetType
 UNSET = msgspec.UNSET
 MEAN = "mean"
+ON_OWN_SCALE = (MEAN, "mode")
+"""Reducers whose score is on the scale of the epochs' own; the others count how many of these are right."""
 MIN_ANSWERED = 0.8
 PREVIOUS = "previous"
 """The baseline that is the run before."""

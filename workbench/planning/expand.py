@@ -354,13 +354,15 @@ class Plan:
         for start in range(0, len(self), _LOOKED_UP_AT_ONCE):
             cut_off += self._take(reader, range(start, min(start + _LOOKED_UP_AT_ONCE, len(self))), generation, again)
         for cap in again.earlier_caps:
-            before = {item: (self._key_of(item), self._answer_of[item], self._raised.get(item)) for item in cut_off}
+            before = {
+                item: (self.request_key_of(item), self._answer_of[item], self._raised.get(item)) for item in cut_off
+            }
             still = set(self._take_raised(reader, cut_off, cap, generation, again))
             for item, earlier in before.items():
                 if self._answer_of[item] < 0:
                     self._put_back(item, *earlier)
                     still.add(item)
-            cut_off = [item for item in cut_off if item in still]
+            cut_off = list(still)
         if again.max_tokens is not None:
             cut_off = [item for item in cut_off if self._raised.get(item, 0) < again.max_tokens]
             self._take_raised(reader, cut_off, again.max_tokens, generation, again)
@@ -386,7 +388,7 @@ class Plan:
 
     def _take(self, reader: Reader, items: Iterable[int], generation: str | None, again: ReaskPlan) -> list[int]:
         """Note the answers that some items have; those that were cut off are given back."""
-        keys = {self._keys[n * _KEY_BYTES : (n + 1) * _KEY_BYTES].hex(): n for n in items}
+        keys = {self.request_key_of(item): item for item in items}
         cut_off = []
         asked = {"request_keys": list(keys), "generation": generation}
         by_another = {row.request_key for row in reader.all(AnsweredByAnother, **asked)} if again.by_another else ()
@@ -409,17 +411,14 @@ class Plan:
         too are given back, and those whose cap is as high, which keep their answer.
         """
         raised = self._raise(items, max_tokens)
-        cut_off = [item for item in items if item not in set(raised)]
+        cut_off = list(set(items).difference(raised))
         for start in range(0, len(raised), _LOOKED_UP_AT_ONCE):
             cut_off += self._take(reader, raised[start : start + _LOOKED_UP_AT_ONCE], generation, again)
         return cut_off
 
-    def _key_of(self, item: int) -> bytes:
-        return bytes(self._keys[item * _KEY_BYTES : (item + 1) * _KEY_BYTES])
-
-    def _put_back(self, item: int, key: bytes, answer: int, raised: int | None) -> None:
+    def _put_back(self, item: int, key: str, answer: int, raised: int | None) -> None:
         """Give an item a request that it had before."""
-        self._keys[item * _KEY_BYTES : (item + 1) * _KEY_BYTES] = key
+        self._keys[item * _KEY_BYTES : (item + 1) * _KEY_BYTES] = bytes.fromhex(key)
         self._answer_of[item] = answer
         del self._raised[item]
         if raised is not None:

@@ -11,7 +11,7 @@ import workbench.display.commands as commands
 from workbench.dataset.files import expand
 from workbench.dataset.samples import id_column, notes_on
 from workbench.errors import Fault, InputError
-from workbench.job.file import PromptTable, Worthless
+from workbench.job.file import ON_OWN_SCALE, PromptTable, Worthless
 from workbench.job.job import Job
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel
@@ -172,7 +172,6 @@ def repeated_ids(plan: Plan) -> list[Finding]:
     return [] if note is None else [Finding(plan.job.where("dataset"), note)]
 
 
-_MEANS = ("mean", "mode")
 _WITHOUT_TOP = (
     "{!r} does not say which score is right, and run.reduce = {!r} counts right ones: with scale = [0, 10], say, 10 is right; "
     "without a scale 1 is, where no score is below 0 or above 1"
@@ -192,7 +191,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
         for label, count in plan.unjudged.items()
         if count < plan.samples or job.narrowed or len(plan.unjudged) < len(job.scorers)
     ]
-    if job.run.reduce not in _MEANS:
+    if job.run.reduce not in ON_OWN_SCALE:
         found += [
             Finding(job.where("scorers", number), _WITHOUT_TOP.format(scorer.named, job.run.reduce))
             for number, scorer in enumerate(job.scorers)

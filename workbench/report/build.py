@@ -308,6 +308,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         autoescape=True,
         trim_blocks=True,
+        # kept templates are known by their texts alone: with another option than these, the folder needs another name
         bytecode_cache=_CompiledTemplates(str(cache_folder() / "templates"), f"{version('jinja2')}-%s"),
     )
     environment.globals.update(
