@@ -5,7 +5,7 @@ Public are the names of this package itself; what its modules hold may change wi
 The modules, in the order in which a prompt passes through them:
 
 - `job`: what is asked for, and when; `settings`: where, and the time;
-- `dataset`, `template`: files become samples, and samples become messages;
+- `dataset`: files become samples; `template`: what `job` makes messages of them with;
 - `planning`: every request of a run with its key, what is answered already, and what is questionable;
 - `local_platform`: the embedded platform, which is self-contained;
 - `client`: one request over HTTP, and what its reply means; `records`: what follows from that, and all that is recorded;

@@ -1,4 +1,4 @@
-"""The only wiring: settings become an endpoint, a client and a ledger."""
+"""Settings become an endpoint, a client and a ledger."""
 
 import contextlib
 import subprocess

@@ -1,1 +1,1 @@
-"""The command line: one module per noun; parsing and printing only."""
+"""The command line: one module per command or group of commands; parsing and printing only."""

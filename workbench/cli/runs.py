@@ -1,4 +1,4 @@
-"""`workbench runs | show | score | report`: what was recorded of runs."""
+"""`workbench runs | show | report`: what was recorded of runs."""
 
 import sys
 import webbrowser

@@ -55,7 +55,7 @@ WHOLE_ENDS = _REASONS["whole"]
 
 
 def judged(value: dict[str, Any] | list[Any] | str | float | None) -> Verdict:
-    """Return what a body under status 200 means, where it is not an error by itself."""
+    """Return what a body under status 200, 201 or 203 means, where it is not an error by itself."""
     if value is None:
         return Verdict(Outcome.NULL_BODY, "HTTP 200 with the body null")
     completion = completion_from(value)

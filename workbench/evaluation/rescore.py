@@ -1,4 +1,4 @@
-"""Scores from the ledger: no model is called, and an unchanged score is not written again."""
+"""Scores of recorded answers, for the first time or again: no model is called, and an unchanged score is not written."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from workbench.ledger.queries import Reader
-from workbench.ledger.score_rows import JudgedAnswer, RunScorer
+from workbench.ledger.score_rows import AnswerVerdict, RunScorer
 from workbench.stats.paired import LEVEL, Paired, holm_of_known, paired
 
 _ALIKE = 1e-9
@@ -81,7 +81,7 @@ class _Judged(NamedTuple):
     """What one rubric says, by answer."""
 
     rubric: Rubric
-    verdicts: dict[tuple[str, int], JudgedAnswer]
+    verdicts: dict[tuple[str, int], AnswerVerdict]
 
 
 def judged_twice(
@@ -100,8 +100,8 @@ def judged_twice(
         "cluster": cluster,
         "on_fallback": on_fallback,
     }
-    found: dict[tuple[str, str], dict[tuple[str, int], JudgedAnswer]] = {}
-    for row in reader.all(JudgedAnswer, **asked):
+    found: dict[tuple[str, str], dict[tuple[str, int], AnswerVerdict]] = {}
+    for row in reader.all(AnswerVerdict, **asked):
         if row.model in models:
             found.setdefault((row.scorer, row.scorer_config), {})[row.answer_run_id, row.answer_call_no] = row
     order = list(dict.fromkeys(row.scorer for row in settings))

@@ -1,4 +1,4 @@
-"""The figures of one run, each the result of a named query; intervals are computed from those."""
+"""The figures of one run: rows of named queries, and the means and intervals that are computed from those."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,1 +1,1 @@
-"""What is asked for: the job file and its faults, the keys that it may have, its samples and its times, and each request."""
+"""What is asked for: the job file and its faults, its keys and times, and the messages and body of each request."""

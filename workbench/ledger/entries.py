@@ -18,7 +18,7 @@ from workbench.records.calls import Attempt, CallRecord, ChatRequest, Completion
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
-    """One line of a journal, and a row of a table."""
+    """One line of a journal; most are a row of one table, too."""
 
     table: ClassVar[str] = ""
     """Which table; empty where its file alone says where it goes."""

@@ -1,4 +1,4 @@
-"""The query results that the program itself uses: one struct per query, with its columns in order.
+"""The results of queries: one struct per query, with its columns in order; those of one subject are in `*_rows.py`.
 
 What `Frames` gives as tables is read in columns (`Reader.arrow`). A test compares every struct with its query.
 """

@@ -139,7 +139,7 @@ class SideSample(QueryRow, frozen=True):
     cluster: str | None
 
 
-class JudgedAnswer(QueryRow, frozen=True):
+class AnswerVerdict(QueryRow, frozen=True):
     """What a judge said of an answer by one rubric: with the settings of `scorer_config`."""
 
     query = "verdicts"
@@ -312,7 +312,7 @@ class RunSampleKey(QueryRow, frozen=True):
     said_at: datetime | None
 
 
-class AnswerJudged(QueryRow, frozen=True):
+class JudgedAnswer(QueryRow, frozen=True):
     """An answer that a scorer that asks a model has judged, and the sample by which it did."""
 
     query = "judged_answers"

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from workbench.ledger.queries import Reader
-from workbench.ledger.score_rows import AnswerJudged
+from workbench.ledger.score_rows import JudgedAnswer
 from workbench.planning.estimate import RunEstimate
 from workbench.planning.expand import EarlierAnswer, Plan
 from workbench.planning.lint import Finding, repeated_ids
@@ -165,7 +165,7 @@ def _judged(reader: Reader, judge: Judge, reused: Mapping[str, tuple[str, Earlie
     """Return how many of the answers that a run reuses a judge has judged by its settings of now."""
     asked = {"request_keys": list(reused), "scorer": judge.named, "scorer_config": judge.settings}
     known = set()
-    for row in reader.each(AnswerJudged, **asked):
+    for row in reader.each(JudgedAnswer, **asked):
         sample_key, answer = reused[row.request_key]
         if (row.sample_key, row.run_id, row.call_no) == (sample_key, answer.run_id, answer.call_no):
             known.add(row.request_key)

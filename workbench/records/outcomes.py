@@ -12,7 +12,7 @@ UNKNOWN_REASON = "which is not a known one"
 
 
 class Outcome(StrEnum):
-    """How one attempt ended; `workbench.client.outcome` decides which."""
+    """How one attempt ended; the room `client` decides which."""
 
     OK = "ok"
     EMPTY = "empty"

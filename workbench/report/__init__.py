@@ -1,1 +1,1 @@
-"""Pages over the ledger: self-contained HTML, each figure the result of a named query."""
+"""Pages over the ledger: HTML with its scripts and long texts beside it or inside; figures rest on rows of named queries."""

@@ -77,8 +77,8 @@ class PageHead(msgspec.Struct, frozen=True):
     as_of: AsOf
 
 
-def _ledger_frame(page: str, title: str, period: LedgerPeriod, as_of: AsOf) -> PageHead:
-    """Return the frame of a page over a whole ledger, from what it covers."""
+def _ledger_head(page: str, title: str, period: LedgerPeriod, as_of: AsOf) -> PageHead:
+    """Return the head of a page over a whole ledger, from what it covers."""
     others = max(period.endpoints, 1) - 1
     endpoint = (period.endpoint or "no endpoint yet") + (f" and {others} more" if others else "")
     more_keys = max(period.keys, 1) - 1
@@ -234,11 +234,11 @@ def ledger_page(asked: PageContext, page: Page, pages: Sequence[Page]) -> Draft:
     Args:
         pages: Those that its head links.
     """
-    content, frame = page.build(asked), _ledger_frame(page.name, page.title, asked.period, asked.as_of)
+    content, head = page.build(asked), _ledger_head(page.name, page.title, asked.period, asked.as_of)
 
     def write() -> Path:
         shown = content() | {"left_as_they_are": asked.left_as_they_are(pages)}
-        return write_html(asked, f"{page.name}.html", frame, pages, shown)
+        return write_html(asked, f"{page.name}.html", head, pages, shown)
 
     return write
 
@@ -253,12 +253,12 @@ def colours_of(reader: Reader) -> Colours:
     return Colours([one.model for one in reader.all(ModelOrder)])
 
 
-def write_html(asked: PageContext, name: str, frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> Path:
+def write_html(asked: PageContext, name: str, head: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> Path:
     """Render a page from the template of its kind, and put it into its folder; its scripts too, where they are missing.
 
     Args:
         name: Of the file.
-        frame: Whose page, and of what.
+        head: Whose page, and of what.
         pages: Those that its head links.
         content: What the template names.
 
@@ -272,9 +272,9 @@ def write_html(asked: PageContext, name: str, frame: PageHead, pages: Sequence[P
             write_page(asked.folder, script.name, script.text)
         else:
             _take_rights(beside, asked.folder.stat().st_mode & 0o644 | 0o600)
-    template = _environment().get_template(f"{frame.page}.html")
+    template = _environment().get_template(f"{head.page}.html")
     text = template.render(
-        frame=frame,
+        head=head,
         css=Markup(resources.files("workbench.display").joinpath("page.css").read_text("utf-8")),
         scripts=scripts,
         nonce=secrets.token_urlsafe(16),  # no text in the page can know it: only our own scripts run

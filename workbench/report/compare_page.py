@@ -113,7 +113,7 @@ def compare_page(
         samples = compared_samples(asked.reader, material, every, has_texts=asked.has_texts)
     runs = found.runs
     keys = dict.fromkeys(run.key_fingerprint for run in runs)
-    frame = PageHead(
+    head = PageHead(
         "compare", " against ".join(dict.fromkeys(run.job for run in reversed(runs))) + ": comparison", runs[0].endpoint,
         ", ".join(keys), any(run.simulated for run in runs), min(run.started_at for run in runs),
         max(run.ended_at or run.started_at for run in runs), asked.as_of,
@@ -146,11 +146,11 @@ def compare_page(
     }
     kind = "compare" if single is None else "compare.single"
     name = f"{_name([run.run_id for run in runs])}.{kind}.html"
-    return found, partial(_written, asked, name, frame, pages, content)
+    return found, partial(_written, asked, name, head, pages, content)
 
 
-def _written(asked: PageContext, name: str, frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> Path:
-    path = write_html(asked, name, frame, pages, content)
+def _written(asked: PageContext, name: str, head: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> Path:
+    path = write_html(asked, name, head, pages, content)
     take_rights_of(asked.folder)
     return path
 

@@ -56,7 +56,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
     alarms = [alarm for watch in watches for alarm in watch.alarms]
     period, newest, oldest = asked.period, runs[0], runs[-1]
     ranking = asked.ranking(newest.run_id)
-    frame = PageHead(
+    head = PageHead(
         "job", job, period.endpoint or "no endpoint yet", period.key_fingerprint or "not available",
         period.simulated, oldest.started_at, newest.started_at, as_of,
     )  # fmt: skip
@@ -93,7 +93,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
             "most": MOST_RUNS,
             "command": asked.command,
         }
-        return write_html(asked, f"{job_page_name(job)}.html", frame, pages, content)
+        return write_html(asked, f"{job_page_name(job)}.html", head, pages, content)
 
     return write
 

@@ -95,7 +95,7 @@ def run_page(
             "samples": samples,
         }
         name = f"{run_id}.single.html" if asked.is_single else f"{run_id}.html"
-        path = write_html(asked, name, _frame(figures.provenance, asked), pages, content)
+        path = write_html(asked, name, _head(figures.provenance, asked), pages, content)
         if not asked.is_single:
             remove_earlier_parts(folder / f"{run_id}.samples", samples)
         return path
@@ -160,7 +160,7 @@ def _comparison(folder: Path, run_id: str) -> str:
     return max(others, key=lambda path: path.stat().st_mtime).name if others else ""
 
 
-def _frame(run: Provenance, asked: PageContext) -> PageHead:
+def _head(run: Provenance, asked: PageContext) -> PageHead:
     ended_at = run.ended_at or run.started_at
     title = f"{run.job} · run {run.run_id}"
     return PageHead(

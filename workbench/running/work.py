@@ -62,13 +62,13 @@ class Work:
         self.signals = 0
         """How many came to stop the run."""
 
-    async def run(self, after_call: Callable[[], None]) -> None:
+    async def run(self, keep_house: Callable[[], None]) -> None:
         """Send everything that is to be sent, and return when nothing is in flight.
 
         Args:
-            after_call: Called after every call, for housekeeping.
+            keep_house: Called after every call: counts it, and hands over what was written.
         """
-        self._after_call = after_call
+        self._keep_house = keep_house
         self.after_call.begin()
         async with anyio.create_task_group() as watching:
             watching.start_soon(self._watch_deadline)
@@ -264,7 +264,7 @@ class Work:
             served = f", served by {record.completion.served_model}" if record.completion is not None else ""
             LOG.debug("call %d: %s after %.0f ms%s", call_no, attempt.outcome, attempt.latency_ms, served)
         self.after_call.settle(turn, record, number, self._in_flight + 1)
-        self._after_call()
+        self._keep_house()
 
     def _write(self) -> bool:
         """Write what is journalled; False, and nothing more is sent, where the disk does not take it."""

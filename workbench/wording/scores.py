@@ -58,7 +58,7 @@ def mean_text(found: Interval) -> str:
 
 
 def range_text(mean: float | None, at_worst: float | None, at_best: float | None) -> str:
-    """Return the same of a mean of what is known, and the means at both ends of what is not; without a scale, what it is of."""
+    """Return a mean over all asked, or between which it is; without a scale, the mean of what is scored, said to be that."""
     if at_worst is not None and at_best is not None:
         return f"{at_worst:.3f}" if at_worst == at_best else f"{at_worst:.3f} to {at_best:.3f}"
     return "not scored" if mean is None else f"{mean:.3f} of what is scored"
