@@ -218,7 +218,7 @@ def _print_sides(found: Comparison) -> None:
     ]
     rows += [_reference_row(point) for point in found.references]
     shown = columns(
-        column("side", "model"), column("of_asked", f"{found.scorer} of asked (95 %)"), "difference", "verdict",
+        column("side", "model"), column("of_asked", f"{found.scorer} (95 %)"), "difference", "verdict",
         column("wins", "won:lost:same"), "mean_of_scored", column("scored", kind="text"),
         column("completion_tokens", "tokens an answer", "number"), "tokens_per_right",
         *([column("units_per_right", f"{found.unit} a right answer", "text")] if found.unit else []),
@@ -271,7 +271,7 @@ def _print_slices(found: Comparison) -> None:
         for one in part.differences
     ]  # fmt: skip
     shown = columns(
-        column("value", found.slices[0].column), column("side", "model"), column("of_asked", f"{found.scorer} of asked"),
+        column("value", found.slices[0].column), column("side", "model"), column("of_asked", found.scorer),
         column("mean_of_scored", kind="text"), "baseline", "difference", "verdict", "shared",
     )  # fmt: skip
     echo("")

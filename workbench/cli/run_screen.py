@@ -58,7 +58,7 @@ def print_grid(found: Factors) -> None:
         "model", *(column(f"variant {n}", variant, "text") for n, variant in enumerate(found.variants)),
         column("mean", "all variants", "text"),
     )  # fmt: skip
-    echo(f"\n{found.scorer} of asked (95 %), by model and variant:")
+    echo(f"\n{found.scorer} (95 %), by model and variant:")
     print_table([*rows, {"model": "all models", "mean": ""} | over], shown, whole=("model",))
 
 
@@ -117,7 +117,7 @@ def _print_scores(found: RunFigures) -> None:
         for one in found.standing.references
     ]
     shown = columns(
-        "model", "scorer", column("of_asked", f"{found.provenance.reduce or 'mean'} of asked"),
+        "model", "scorer", column("of_asked", found.provenance.reduce or "mean"),
         "low", "high", "asked", "mean", "samples", "not_right", "unknown",
     )  # fmt: skip
     if all(row.samples == row.asked for row, _ in found.scores):
