@@ -33,8 +33,8 @@ async def until_on_loop(condition: Callable[[], object], timeout_s: float = 120.
         await asyncio.sleep(_BETWEEN_S)
 
 
-def until_said(process: subprocess.Popen[str], words: str) -> None:
-    """Wait until a command writes a line with these words to stderr; what it wrote up to there is taken.
+def until_said(process: subprocess.Popen[str], words: str) -> list[str]:
+    """Wait until a command writes a line with these words to stderr, and return what it wrote up to there.
 
     Raises:
         AssertionError: It ended without.
@@ -44,7 +44,7 @@ def until_said(process: subprocess.Popen[str], words: str) -> None:
     for line in process.stderr:
         lines.append(line)
         if words in line:
-            return
+            return lines
     raise AssertionError(f"never said: {words}\n{''.join(lines)}")
 
 

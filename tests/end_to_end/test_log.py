@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from tests.waiting import until_said
 from workbench.local_platform.server import ThreadedServer
 
 ROUTES = (
@@ -84,3 +85,18 @@ def test_a_run_that_nobody_watches_asks_a_logger_a_few_times_a_request(
     monkeypatch.setattr(logging.Logger, "isEnabledFor", counted)
     bench("run", "job.toml", "--no-report")
     assert len(asked) / 200 <= 12
+
+
+def test_what_intervals_need_is_loaded_while_answers_are_waited_for(tmp_path: Path) -> None:
+    """Not before the first answer, which it would delay, and not after the last one, when scores would wait for it."""
+    never = {"id": "never", "simulated": "answers", "latency_ms": {"median": 3_600_000.0}}
+    with ThreadedServer(platform_of(ROUTES[0], never)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(1))
+        bench.write("job.toml", job("quick", "never"))
+        bench.environment["PYTHONPROFILEIMPORTTIME"] = "1"
+        with bench.start("-v", "run", "job.toml", "--no-report") as process:
+            before = until_said(process, "ok after")
+            assert not [line for line in before if "scipy" in line]
+            until_said(process, "scipy.special")
+            process.kill()

@@ -25,6 +25,7 @@ from workbench.running.rules import FanOutSettings
 from workbench.running.signals import Interrupts, caught
 from workbench.running.tally import Tally
 from workbench.running.work import Work
+from workbench.stats.intervals import load_distributions
 
 INGEST_EVERY_CALLS = 5_000
 """A call is about three journal records; the journal stays short and so does every ingest."""
@@ -50,7 +51,7 @@ class RunExecution:
         self._notes: list[str] = []
         self._deferred, self._is_forbidden = "", False
         self._calls_to_ingest = 0
-        self._ingest_due = anyio.Event()
+        self._ingest_due, self._has_answer = anyio.Event(), anyio.Event()
 
     async def run(self, rules: FanOutSettings, *, show_progress: bool, interrupts: Interrupts | None = None) -> RunEnd:
         """Record, send, drain, ingest; the run's numbers are then in the ledger or its journals.
@@ -70,6 +71,7 @@ class RunExecution:
                 self._acknowledge_to(progress)
                 async with anyio.create_task_group() as housekeeping:
                     housekeeping.start_soon(self._ingest_when_due)
+                    housekeeping.start_soon(self._prepare_scores)
                     await work.run(self._count_call)
                     housekeeping.cancel_scope.cancel()
                 with contextlib.suppress(JournalFullError, OSError):  # what is not durable then stays uncounted
@@ -173,6 +175,7 @@ class RunExecution:
 
     def _count_call(self) -> None:
         self._calls_to_ingest += 1
+        self._has_answer.set()
         if self._calls_to_ingest >= INGEST_EVERY_CALLS or self._journal.bytes_in_file >= INGEST_EVERY_BYTES:
             # at once, even while an ingest is under way: DuckDB takes a file in a single transaction, in memory
             self._hand_over()
@@ -183,6 +186,12 @@ class RunExecution:
         self._calls_to_ingest = 0
         with contextlib.suppress(JournalFullError, OSError):  # the workers meet it themselves
             self._journal.rotate()
+
+    async def _prepare_scores(self) -> None:
+        """Load what intervals need while answers are waited for: after the run it would keep its scores waiting."""
+        await self._has_answer.wait()
+        if self._plan.job.scorers:
+            await anyio.to_thread.run_sync(load_distributions, abandon_on_cancel=True)
 
     async def _ingest_when_due(self) -> None:
         await anyio.to_thread.run_sync(make_file, self._ledger, self._engine)
