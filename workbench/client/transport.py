@@ -2,7 +2,8 @@
 
 It must know whether a request may have reached the platform, because a completion costs allowance:
 
-    never     ConnectError, ConnectTimeout                         no byte of the request was sent
+    never     ConnectError, ConnectTimeout,                        no byte of the request was sent
+              ProxyError, UnsupportedProtocol
     maybe     RemoteProtocolError, ReadError, ReadTimeout          sent, and no answer came
     answered  the same errors, raised while the body is read       the status line had arrived
 

@@ -1,1 +1,1 @@
-"""What `workbench.toml`, the environment and `.env` say; nothing else reads them."""
+"""What `workbench.toml`, the environment and `.env` say."""
