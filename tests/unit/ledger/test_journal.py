@@ -269,7 +269,8 @@ def test_a_disk_that_stores_nothing_is_never_called_durable(tmp_path: Path, monk
     writer.append(entry(2))
     with pytest.raises(JournalFullError, match="Input/output error"):
         writer.close()
-    assert (told, writer.durable) == ([], 0)
+    assert not any(told), "a busy thread may still say that there are none"
+    assert writer.durable == 0
     assert sum(len(lines(path)) for path in tmp_path.glob("*.zst")) == 2, "it is in the kernel all the same"
 
 
