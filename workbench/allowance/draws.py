@@ -95,12 +95,13 @@ def draws(reader: Reader, edges: Sequence[datetime], weights: Weights) -> Draws:
 
     Args:
         reader: Of the ledger.
-        edges: Moments with their zones; calls before the first are left out. Those at which weights change are added.
+        edges: Moments with their zones; calls before the first are left out. Those between them at which weights change are
+            added: what holds from a later day on prices nothing yet.
         weights: What tokens draw.
     """
     utc = {edge.astimezone(UTC) for edge in edges}
-    first = min(utc)
-    ordered = tuple(sorted(utc | {at.astimezone(UTC) for at in weights.changes() if at > first}))
+    first, last = min(utc), max(utc)
+    ordered = tuple(sorted(utc | {at.astimezone(UTC) for at in weights.changes() if first < at < last}))
     told = {"edges": list(ordered), "since": first, "in_parts": bool(weights.entries), "tries": GATEWAY_ATTEMPTS}
     rows = reader.all(DrawsBySegment, **told)
     calls = []

@@ -295,6 +295,7 @@ def test_what_comes_is_priced_by_the_weights_of_now(tmp_path: Path) -> None:
     weights = [
         WeightSettings("m", 1.0, 1.0, since=date(2026, 10, 1)),
         WeightSettings("m", 10.0, 10.0, since=date(2026, 10, 16)),
+        WeightSettings("m", 70.0, 70.0, since=date(2026, 12, 1)),
     ]
     ledger = told(
         tmp_path,
