@@ -31,7 +31,10 @@ def test_the_usage_of_an_answer_that_cannot_be_read_counts(oddly: Workbench) -> 
     result = run(oddly, code=3)
     assert result["outcomes"] == {"malformed_body": 1, "ok": 1}
     assert (result["usage"]["total_tokens"], result["usage"]["calls_without_usage"]) == (44, 0)
-    assert [row["total_tokens"] for row in oddly.json("usage")] == [44]
+    assert [(row["total_tokens"], row["maybe_drawn"]) for row in oddly.json("usage")] == [(44, 0)], "it is not unknown"
+    oddly.write("workbench.toml", '[allowance]\nwindow = "month"\n')
+    seen = oddly.json("allowance")["seen"]
+    assert (seen["tokens"], seen["unknown_calls"]) == (44, 0), "the allowance says the same"
     assert oddly.json("ledger", "check")["sound"]
 
 
