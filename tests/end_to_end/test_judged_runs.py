@@ -149,6 +149,17 @@ def test_a_rest_of_a_budget_that_is_less_than_a_judgement_is_its_end(
     assert calls(platform) - before == SAMPLES
 
 
+def test_what_a_scheduled_job_needs_is_with_its_judge(bench: Workbench) -> None:
+    with_judge(bench, '[schedule]\ncron = "0 2 * * *"\n')
+    text = (bench.folder / "job.toml").read_text()
+    bench.write("job.toml", text.replace("passes = 1", 'passes = 1\nreuse = "occasion"'))
+    bench("run", "job.toml", "--no-report", "--occasion", "2026-11-20T02:00Z")
+    used = {row["job"]: row["total_tokens"] for row in bench.json("usage", "--by", "job")}
+    assert used["sums judged by judge"] > used["sums"], "the judge is the dearer part"
+    (need,) = bench.json("allowance", "forecast")["scheduled"]
+    assert (need["job"], need["runs"], need["each"]) == ("sums", 1, sum(used.values()))
+
+
 @pytest.mark.slow
 def test_tokens_that_are_not_known_leave_nothing_for_a_judge(tmp_path: Path) -> None:
     route = {"reports_usage": False}

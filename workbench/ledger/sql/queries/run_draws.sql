@@ -1,6 +1,6 @@
 -- What the newest occasions and other whole runs of each job drew, by model, as in draws_by_segment. Of an occasion all its
--- runs count, those that were cut off too, once one of them is complete. run_id: of the newest of these runs; job_toml: of the
--- job's newest run, whatever it was.
+-- runs count, those that were cut off too, once one of them is complete, and of a whole run also those in which its judges were asked
+-- about it. run_id: of the newest of these runs; job_toml: of the job's newest run, whatever it was.
 -- Parameters: most (how many of each job), in_part (whether runs count that were narrowed or that something stopped: they say what
 -- a request draws, and nothing of a whole run), in_parts (whether a call that reports only its total counts as unknown)
 WITH whole AS (
@@ -13,6 +13,12 @@ newest AS (
     SELECT job, run_id, unnest(run_ids) AS paid_run_id
     FROM whole QUALIFY row_number() OVER (PARTITION BY job ORDER BY started_at DESC, run_id DESC) <= $most
 ),
+paid AS (
+    FROM newest
+    UNION ALL
+    SELECT newest.job, newest.run_id, judge.run_id
+    FROM newest JOIN run_overview AS judge ON NOT $in_part AND judge.tags['judged_run'] = newest.paid_run_id
+),
 file AS (SELECT run_id, any_value(job_toml) AS job_toml FROM runs WHERE event = 'started' GROUP BY run_id),
 latest AS (
     SELECT run.job, arg_max(file.job_toml, row(run.started_at, run.run_id)) AS job_toml
@@ -22,13 +28,13 @@ call AS (
     SELECT call_draws.*, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown
     FROM call_draws WHERE drew IS NOT NULL
 )
-SELECT newest.run_id, newest.job, latest.job_toml, call.model, count(*) FILTER (call.is_unknown) AS unknown_calls,
+SELECT paid.run_id, paid.job, latest.job_toml, call.model, count(*) FILTER (call.is_unknown) AS unknown_calls,
     coalesce(sum(call.prompt_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS prompt_tokens,
     coalesce(sum(call.completion_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS completion_tokens,
     coalesce(sum(call.reasoning_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS reasoning_tokens,
     coalesce(sum(call.total_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS total_tokens
-FROM newest
-JOIN latest ON latest.job = newest.job
-JOIN call ON call.run_id = newest.paid_run_id
+FROM paid
+JOIN latest ON latest.job = paid.job
+JOIN call ON call.run_id = paid.paid_run_id
 GROUP BY ALL
-ORDER BY newest.job, newest.run_id DESC, call.model;
+ORDER BY paid.job, paid.run_id DESC, call.model;
