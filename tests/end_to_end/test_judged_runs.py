@@ -191,6 +191,23 @@ def test_the_thresholds_of_the_settings_count_the_judge(bench: Workbench, platfo
     assert calls(platform) == before, "judgements alone are asked about too"
 
 
+def test_units_are_of_the_answers_where_judges_are_still_to_be_asked(
+    bench: Workbench, platform: ThreadedServer
+) -> None:
+    with_judge(bench)
+    weight = '[[allowance.weights]]\nmodel = "*"\nsince = 2026-01-01\nprompt = 1\ncompletion = 1\n'
+    allowance = f'[allowance]\nwindow = "month"\ntotal_units = 1000\n{weight}[confirm]\nunits = 500\n'
+    bench.write("workbench.toml", allowance)
+    bench("allowance", "reading", "--used", "5%")
+    assert "left of the allowance after it, before its judges are asked: " in bench("plan", "job.toml").stdout
+    before = calls(platform)
+    said = bench("run", "job.toml", "--no-report", code=3).stderr
+    assert "no bound on its units, more than [confirm] units = 500" in said
+    assert calls(platform) == before
+    bench("run", "job.toml", "--no-report", "--yes")
+    bench("run", "job.toml", "--no-report")
+
+
 @pytest.mark.slow
 def test_equal_answers_to_a_sample_are_one_question_however_many_are_left(tmp_path: Path) -> None:
     """Numbered among those that are left, the second of them was asked again once some were judged."""

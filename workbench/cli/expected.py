@@ -53,7 +53,8 @@ def _above(planned: RunPlan, thresholds: ConfirmSettings) -> list[str]:
     tokens, judged = planned.estimate.high_tokens, sum(one.most_calls for one in planned.judges)
     if tokens is not None:
         tokens += sum(one.most_calls * one.max_tokens for one in planned.judges)
-    units = None if planned.window is None else planned.window.high_units
+    # of a judge's calls only the answers have a cap, and what they are asked about is not known yet
+    units = None if planned.window is None or judged else planned.window.high_units
     if not (sends := _sends_text(planned)):
         return found
     if thresholds.requests is not None and planned.to_send + judged > thresholds.requests:
@@ -81,7 +82,8 @@ def print_estimate(planned: RunPlan, tell: Callable[[str], None] = echo) -> None
         if expected.most_tokens is not None:
             tell(f"tokens at most: {amount(expected.most_tokens)}, with every pass and the gateway's own retries")
         if planned.window is not None:
-            _print_window(planned.window, tell)
+            then = ", before its judges are asked" if any(one.most_calls for one in planned.judges) else ""
+            _print_window(planned.window, then, tell)
         if expected.low_s is not None and expected.high_s is not None:
             tell(f"time: {duration(expected.low_s)} to {duration(expected.high_s)}, by earlier answers of these models")
     for cap in planned.window.caps if planned.window is not None else ():
@@ -112,16 +114,15 @@ def _cut_off(expected: RunEstimate) -> str | None:
     return f"up to {most} if as many answers run to their cap as earlier ones cannot exclude ({told})"
 
 
-def _print_window(window: WindowPlan, tell: Callable[[str], None]) -> None:
+def _print_window(window: WindowPlan, then: str, tell: Callable[[str], None]) -> None:
     if window.unit != "tokens":
         low, high = significant(window.low_units), window.high_units
         tell(f"{window.unit}: {f'at least {low}' if high is None else f'{low} to {significant(high)}'}")
     leaves = window.leaves
     if leaves is not None:
         until = "" if window.ends_at is None else f" until {window.ends_at:%Y-%m-%d %H:%M} UTC"
-        tell(
-            f"left of the allowance after it: {significant(leaves[0])} to {significant(leaves[1])} {window.unit}{until}"
-        )
+        left = f"{significant(leaves[0])} to {significant(leaves[1])} {window.unit}{until}"
+        tell(f"left of the allowance after it{then}: {left}")
 
 
 def _range(low: float, high: float | None) -> str:
