@@ -1,5 +1,6 @@
 """`workbench compare`: models and runs on the samples that both sides answered, by paired tests."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -85,6 +86,21 @@ def test_what_is_not_known_of_both_is_counted_and_widens_the_interval(bench: Wor
     said = "b: of 4 samples 2 are unknown, of which a rerun asks what failed; without a score: "
     assert f"{said}1 not judged by the scorer in b, 1 not judged by the scorer in a." in found["notes"]
     assert "a is not ranked: 3 of 4 answers have a result, and 80 % must." in found["notes"]
+
+
+def test_low_scores_on_a_wider_scale_are_no_shares(bench: Workbench) -> None:
+    """What is not known may be anything on the scale, however low what is known lies."""
+    values: Values = [0.0, 1.0, None, 1.0, 0.0, None, None, 1.0, 0.0, 1.0, 1.0, None]
+    failed = {("n", place): Outcome.ROUTE_DOWN for place, value in enumerate(values) if value is None}
+    config = json.dumps({"name": "custom", "scale": [0, 10]})
+    record(bench, "r1", {"m": [1.0] * 12, "n": values}, config=config, outcomes=failed, scorers=["exact"])
+    found = bench.json("compare", "--no-report")
+    (one,) = found["differences"]
+    assert one["high"] >= (4 * 10 + 5 - 12) / 12, "were all that failed the best"
+    assert (one["at_lowest"]["difference"], one["at_highest"]["difference"]) == pytest.approx((-7 / 12, 33 / 12))
+    assert "points" not in one["says"]
+    assert [side["tokens_per_right"] for side in found["sides"]] == [None, None], "nothing says what is right"
+    assert bench("compare", "--margin", "2", "--no-report").returncode == 0, "in the scale's own unit"
 
 
 def test_the_answers_of_a_fallback_do_not_count_for_the_model_that_was_asked(bench: Workbench) -> None:

@@ -207,8 +207,16 @@ class _ModelNights(msgspec.Struct, frozen=True):
     coverage: Coverage
     assumed: list[float]
     """Of each that counts, by how much nights are taken to differ."""
-    least: float | None
-    """Of its scale."""
+    scale: list[float] | None
+    """The least and the most that a score may be; None: nobody knows."""
+
+    @property
+    def are_shares(self) -> bool:
+        """Whether all scores are from 0 to 1, and its scale reaches no further."""
+        import numpy
+
+        known = self.nights.known[~numpy.isnan(self.nights.known)]
+        return bool(((known >= 0) & (known <= 1)).all()) and all(0 <= end <= 1 for end in self.scale or ())
 
 
 class _JobScores:
@@ -284,7 +292,7 @@ class _JobScores:
             [place + 1 for place in counting],
             covered[there[-1]],
             self._assumed(scale, arrays["value"]),
-            None if scale is None else scale[0],
+            scale,
         )
 
     def _most_asked(self, scorer: int) -> "numpy.ndarray[Any, Any]":
@@ -332,8 +340,8 @@ def _watched(job: str, scores: _ModelNights, rate: float, accepted: Sequence[Acc
         found.is_possible,
         found.is_compared,
         found.findable,
-        None if found.level is None or scores.least is None else found.level - scores.least,
-        _are_shares(scores.nights.known),
+        None if found.level is None or scores.scale is None else found.level - scores.scale[0],
+        scores.are_shares,
     )
 
 
@@ -352,7 +360,7 @@ def _alarm(job: str, scores: _ModelNights, drop: Drop, accepted: Sequence[Accept
         samples=drop.samples,
         before=drop.before,
         assumed=scores.assumed[drop.seen],
-        are_shares=_are_shares(scores.nights.known),
+        are_shares=scores.are_shares,
         are_nights=len({name[:10] for name in scores.occasions}) == len(scores.occasions),
     )
     return Alarm(
@@ -367,13 +375,6 @@ def _alarm(job: str, scores: _ModelNights, drop: Drop, accepted: Sequence[Accept
         reason=None if drop.accepted_at is None else reasons[drop.accepted_at],
         level=math.exp(-drop.level) / 1000 if is_slower else drop.level,
     )
-
-
-def _are_shares(values: "numpy.ndarray[Any, Any]") -> bool:
-    import numpy
-
-    known = values[~numpy.isnan(values)]
-    return bool(((known >= 0) & (known <= 1)).all())
 
 
 def watches_of(reader: Reader, job: Job) -> list[Watch]:

@@ -163,7 +163,7 @@ class Sides(msgspec.Struct, frozen=True):
     sides: list[ModelResult]
     samples: Samples
     are_shares: bool
-    """Whether all scores are from 0 to 1, so that differences are points."""
+    """Whether all scores are from 0 to 1, and no scale reaches further, so that differences are points."""
     figures: list[SideFigures]
     """What each was asked and used."""
 
@@ -184,8 +184,8 @@ def sides_of(
     for row in reader.all(SideSample, **asked):
         samples[row.run_id, row.model].append(row)
     _add_unsent(samples, reader.all(UnsentKey, run_ids=list(run_ids)))
-    values = [row.value for rows in samples.values() for row in rows if row.value is not None]
-    are_shares = all(0 <= value <= 1 for value in values)
+    ends = {end for rows in samples.values() for row in rows for end in (row.value, row.least, row.most)}
+    are_shares = all(end is None or 0 <= end <= 1 for end in ends)
     intervals = mean_intervals([of_samples(samples[row.run_id, row.model]) for row in figures])
     most = Counter[str]()
     for (run_id, _), rows in samples.items():
@@ -305,7 +305,7 @@ def differences(
     """Return each side beside its baseline, tested on the samples that both were asked.
 
     Args:
-        are_shares: Whether all scores are from 0 to 1: then no difference is beyond 1.
+        are_shares: Whether all scores can only be from 0 to 1: then no difference is beyond 1.
         family: Further pairs that could be looked at as well: p-values are adjusted for them too.
         reaches: Whether it is wanted what each could have shown, which takes most of the time.
     """
