@@ -12,6 +12,7 @@ from tests.conftest import Workbench
 from tests.pages import Page
 from workbench.api.frames import Frames
 from workbench.errors import InputError
+from workbench.records.outcomes import Outcome
 
 MODELS, VARIANTS = ("Large", "Medium", "Mini", "Tiny"), ("plain", "rubric", "terse")
 SAMPLES = 60
@@ -301,6 +302,16 @@ def test_a_right_answer_costs_the_tokens_of_the_wrong_ones_too(bench: Workbench)
     assert list(frame["tokens_per_right_low"]) == [hardly["low"], unknown["low"]]
     record(bench, "r2", {"a": [2.0, 4.0], "b": [1.0, 3.0]}, scorers=["exact"])
     assert [side["tokens_per_right"] for side in bench.json("compare", "--no-report", "r2")["sides"]] == [None, None]
+
+
+def test_a_right_answer_costs_the_tokens_of_answers_without_a_text_too(bench: Workbench) -> None:
+    """Whatever a model does instead of answering is paid for, and makes it no cheaper."""
+    ends = [Outcome.OK, Outcome.EMPTY, Outcome.TRUNCATED, Outcome.REFUSED, Outcome.REASONING_EXHAUSTED]
+    values: dict[str, Values] = {str(end): [1.0, 0.0 if end is Outcome.OK else None] * 20 for end in ends}
+    outcomes = {(str(end), sample): end for end in ends for sample in range(1, 40, 2)}
+    record(bench, "r1", values, outcomes=outcomes, scorers=["exact"])
+    found = bench.json("compare", "--no-report", "r1")
+    assert [side["tokens_per_right"]["amount"] for side in found["sides"]] == pytest.approx([20] * len(ends))
 
 
 @pytest.mark.slow

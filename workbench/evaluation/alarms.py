@@ -208,7 +208,7 @@ class _ModelNights(msgspec.Struct, frozen=True):
     assumed: list[float]
     """Of each that counts, by how much nights are taken to differ."""
     scale: list[float] | None
-    """The least and the most that a score may be; None: nobody knows."""
+    """The least and the most that a score may be; None: that is not known."""
 
     @property
     def are_shares(self) -> bool:

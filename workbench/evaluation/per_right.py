@@ -1,4 +1,4 @@
-"""What a right answer costs: the tokens, or the units, of all answers, the wrong ones too, for each that is right."""
+"""What a right answer costs: the tokens, or the units, of all answers, the wrong and empty ones too, for each that is right."""
 
 import math
 from collections.abc import Callable, Sequence
