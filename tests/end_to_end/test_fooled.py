@@ -119,6 +119,8 @@ def test_answers_that_were_lost_are_bounded_and_the_model_is_not_ranked(bench: W
     assert found["low"] < 0 < found["high"]
     assert "cheat is not ranked" in found["notes"]
     assert gate(bench, 0.75)["min_mean cheat"] == "cannot tell", "it is met at the best, and not at the worst"
+    (listed,) = bench.json("runs")
+    assert (listed["best"]["model"], listed["worst"]["model"]) == ("good", "good"), "who is not ranked is not the best"
     shown = bench("show", "r1").stdout.partition("  mean  ")[2]
     assert shown.index("\ngood") < shown.index("\ncheat"), "who answered little does not stand first"
     assert (

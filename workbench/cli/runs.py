@@ -67,7 +67,7 @@ _NOTHING_LEFT = (RUNNING, RunStatus.COMPLETE, RunStatus.GATE_FAILED)
 )  # fmt: skip
 @options.as_json
 def runs(most: int | None, as_json: bool, **given: Any) -> None:
-    """List the runs of a ledger, newest first; best and worst are means of what a run compares, by its job's first scorer."""
+    """List the runs of a ledger, newest first; best and worst are means of what is ranked, by its job's first scorer."""
     where = options.where(given)
     ledger = ledger_to_read(where)
     with reading_with_ongoing(ledger) as (reader, going_on):
@@ -78,9 +78,8 @@ def runs(most: int | None, as_json: bool, **given: Any) -> None:
         standing = open_alarms(reader)
         unfinished = [row.run_id for row in not_completed_later(rows) if row.status not in _NOTHING_LEFT]
         began = reader.only(Provenance, run_id=unfinished[0]) if unfinished else None
+    means, ends = {one.run_id: one for one in run_means(every)}, best_and_worst(every)
     if as_json:
-        means = {one.run_id: one for one in run_means(every)}
-        ends = best_and_worst(every)
         own = {row.job: alarm_objects([one for one in standing if one.job == row.job]) for row in rows}
         print_json(
             [
@@ -96,9 +95,8 @@ def runs(most: int | None, as_json: bool, **given: Any) -> None:
         "run_id", "job", "status", "started_at", "duration_s", "planned", "answered", "failed", "total_tokens", "best",
         "best_model", "worst", "worst_model", "scorer",
     )  # fmt: skip
-    ends = best_and_worst(every)
     print_table(
-        [_in_short(row, ends.get(row.run_id)) for row in rows],
+        [_in_short(row, means.get(row.run_id), ends.get(row.run_id)) for row in rows],
         shown,
         whole=("run_id", "status", "best_model", "worst_model"),
         spare=_SPARE,
@@ -139,7 +137,7 @@ def _in_columns(name: str, one: ModelMean | None) -> dict[str, str | None]:
     return {name: range_text(one.mean, one.at_worst, one.at_best), f"{name}_model": one.model}
 
 
-def _in_short(row: RunLine, found: BestAndWorst | None) -> dict[str, Any]:
+def _in_short(row: RunLine, mean: ModelMean | None, found: BestAndWorst | None) -> dict[str, Any]:
     """Return a run as a line of a table."""
     taken_s = row.duration_s
     if row.status == RUNNING:
@@ -149,7 +147,7 @@ def _in_short(row: RunLine, found: BestAndWorst | None) -> dict[str, Any]:
         "duration_s": taken_s,
         **_in_columns("best", None if found is None else found.best),
         **_in_columns("worst", None if found is None or found.worst is found.best else found.worst),
-        "scorer": None if found is None else found.best.scorer,
+        "scorer": None if mean is None else mean.scorer,
     }
 
 
