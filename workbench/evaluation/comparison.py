@@ -430,7 +430,7 @@ def is_baseline(side: ModelResult, comparison: Comparison) -> bool:
 def few_clusters(difference: Difference) -> bool:
     """Return whether the test rests on so few clusters that its level is doubtful."""
     found = difference.found
-    return found is not None and "cluster" in found.method and found.freedom + 1 < FEW_CLUSTERS
+    return found is not None and found.clusters is not None and found.clusters < FEW_CLUSTERS
 
 
 def slice_rows(comparison: Comparison) -> list[dict[str, Any]]:

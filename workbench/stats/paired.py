@@ -27,10 +27,12 @@ class Paired(msgspec.Struct, frozen=True):
     method: str
     error: float | None = None
     """The difference's standard error, where a t test decides."""
-    freedom: int = 0
-    """Its degrees of freedom."""
+    freedom: float = 0
+    """Its degrees of freedom; of clusters of unlike sizes as many as their spread is known by."""
     alike: "Alike | None" = None
     """What bounds the difference where no sample differs, and no test has a spread."""
+    clusters: int | None = None
+    """Of how many the test is; None: the samples are taken for independent."""
 
     @property
     def same(self) -> int:
@@ -190,8 +192,13 @@ def of_counts(n: int, better: int, worse: int, mean: float, deviation: float | N
 def _clustered(differences: Sequence[float], clusters: Sequence[Hashable], better: int, worse: int) -> Paired:
     """Return the t test of a mean whose samples vary together within clusters.
 
-    Source: Liang, K.-Y., Zeger, S. (1986), Longitudinal data analysis using generalized linear models, Biometrika 73,
-    13-22: the sums of the residuals of each cluster; with the factor G / (G - 1) and G - 1 degrees of freedom.
+    A cluster that has most of the samples pulls the mean to itself, so that the spread around it looks small: the residuals of
+    each are weighed by what it leaves to the others, and the degrees of freedom are those by which the spread is known where
+    the samples of a cluster vary as one. Of G clusters of one size that is the t test of their means, with G - 1.
+
+    Source: Bell, R. M., McCaffrey, D. F. (2002), Bias reduction in standard errors for linear regression with multi-stage
+    samples, Survey Methodology 28, 169-181; Imbens, G. W., Kolesár, M. (2016), Robust standard errors in small samples:
+    some practical advice, Review of Economics and Statistics 98, 701-712.
     """
     n, mean = len(differences), math.fsum(differences) / len(differences)
     residuals: dict[Hashable, float] = {}
@@ -201,16 +208,39 @@ def _clustered(differences: Sequence[float], clusters: Sequence[Hashable], bette
     method = f"t test over {groups} clusters"
     spread = math.fsum(value**2 for value in residuals.values())
     if groups < 2:
-        return Paired(n, better, worse, mean, 1.0, method)
+        return Paired(n, better, worse, mean, 1.0, method, clusters=groups)
     if spread < 1e-18:  # all alike: what is left is on how many clusters, and on which side
         ahead, behind = (groups, 0) if mean > 1e-9 else (0, groups) if mean < -1e-9 else (0, 0)
         p_value = proportions.sign_test(ahead, behind)
-        return Paired(n, better, worse, mean, p_value, f"sign test over {groups} clusters", None, groups - 1)
-    error = math.sqrt(groups / (groups - 1) * spread) / n
-    return Paired(n, better, worse, mean, _t_test(mean, error, groups - 1), method, error, groups - 1)
+        return Paired(
+            n, better, worse, mean, p_value, f"sign test over {groups} clusters", None, groups - 1, clusters=groups
+        )
+    shares = {cluster: size / n for cluster, size in Counter(clusters).items()}
+    error = math.sqrt(math.fsum(value**2 / (1 - shares[cluster]) for cluster, value in residuals.items())) / n
+    freedom = _freedom(list(shares.values()))
+    return Paired(n, better, worse, mean, _t_test(mean, error, freedom), method, error, freedom, clusters=groups)
 
 
-def _t_test(mean: float, error: float, freedom: int) -> float:
+def _freedom(shares: Sequence[float]) -> float:
+    """Return the degrees of freedom of the spread over clusters that have these shares of all samples.
+
+    Were a cluster one normal value, the spread would be a quadratic form of these: twice its mean squared over its variance.
+    Source: Satterthwaite, F. E. (1946), An approximate distribution of estimates of variance components, Biometrics Bulletin 2,
+    110-114.
+    """
+    squares = math.fsum(share**2 for share in shares)
+    weights = [share**2 / (1 - share) for share in shares]
+    own = [squares - 2 * share for share in shares]
+    none, one, two = (
+        math.fsum(weight * share**power for weight, share in zip(weights, shares, strict=True)) for power in range(3)
+    )
+    trace = math.fsum(weight * (1 + part) for weight, part in zip(weights, own, strict=True))
+    apart = (squares * none) ** 2 + 2 * two * none - 4 * squares * one * none + 2 * one**2
+    alone = math.fsum(weight**2 * (1 + 2 * part) for weight, part in zip(weights, own, strict=True))
+    return trace**2 / (apart + alone)
+
+
+def _t_test(mean: float, error: float, freedom: float) -> float:
     """Student's two-sided test of a mean difference of 0."""
     from scipy.special import stdtr
 

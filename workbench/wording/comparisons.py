@@ -270,9 +270,8 @@ def warnings(comparison: Comparison, *, said: bool = False) -> list[str]:
     for difference in comparison.differences:
         name = side_name(difference.side, comparison)
         if few_clusters(difference) and difference.found is not None:
-            found.append(
-                f"{name}: {plural(difference.found.freedom + 1, 'cluster')}, which is few: the test may claim too much."
-            )
+            number = plural(difference.found.clusters or 0, "cluster")
+            found.append(f"{name}: {number}, which is few: the test may claim too much.")
         if difference.only_side or difference.only_baseline:
             found.append(
                 f"{name}: compared on the {plural(difference.asked, 'sample')} that both have; {_only(difference, comparison)}."

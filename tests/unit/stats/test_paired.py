@@ -81,6 +81,40 @@ def test_scores_that_never_differ_are_bounded_by_how_many_there_are() -> None:
     assert lifted.interval() is None, "a difference that is the same everywhere has no such bound"
 
 
+@pytest.mark.parametrize(
+    ("sizes", "least"),
+    [([5] * 6, 0.03), ([1, 3, 5, 7, 9, 11, 13, 15, 17, 19], 0.02), ([30] + [2] * 5, 0.0), ([100] + [2] * 19, 0.0)],
+)
+def test_clusters_of_any_sizes_show_no_difference_by_chance(sizes: list[int], least: float) -> None:
+    """Of 20 texts one of which has most of the questions, two models of one strength were told apart in 3 of 4 cases."""
+    chance, shown, runs = random.Random(3), 0, 1_500
+    clusters = [place for place, size in enumerate(sizes) for _ in range(size)]
+    for _ in range(runs):
+        texts = [chance.gauss(0, 1) for _ in sizes]
+        one = [texts[place] + chance.gauss(0, 0.3) for place in clusters]
+        found = paired(one, [0.0] * len(one), clusters)
+        low, high = found.interval() or (math.nan, math.nan)
+        assert (low <= 0 <= high) == (found.p_value >= LEVEL), "the interval says what the test says"
+        shown += found.p_value < LEVEL
+    assert least <= shown / runs <= 0.065
+
+
+def test_clusters_of_one_size_are_compared_by_their_means() -> None:
+    chance = random.Random(4)
+    one, other = ([round(chance.random(), 3) for _ in range(40)] for _ in range(2))
+    found = paired(one, other, [place // 4 for place in range(40)])
+    means = [math.fsum(one[n] - other[n] for n in range(first, first + 4)) / 4 for first in range(0, 40, 4)]
+    assert found.p_value == pytest.approx(float(stats.ttest_1samp(means, 0).pvalue))
+    assert found.freedom == pytest.approx(9)
+    assert found.clusters == 10
+
+
+def test_one_text_shows_nothing_of_others() -> None:
+    """It has 30 of 40 questions, and the others are alike: what differs is one text."""
+    texts = [0] * 30 + [1 + place // 2 for place in range(10)]
+    assert paired([1.0] * 40, [0.0] * 30 + [1.0] * 10, texts).p_value > 0.2
+
+
 @pytest.mark.parametrize("share", [0.01, 0.03, 0.1])
 def test_the_bound_of_scores_that_never_differ_holds(share: float) -> None:
     """Of samples where so many would differ by all of the scale, as few look alike as the level says where that is more."""

@@ -109,7 +109,7 @@ def test_samples_of_one_cluster_vary_together() -> None:
     mean = 1 / 6
     residuals = [2 - 2 * mean, 0 - 2 * mean, -1 - 2 * mean]
     error = math.sqrt(3 / 2 * sum(value**2 for value in residuals)) / 6
-    assert (found.method, found.freedom) == ("t test over 3 clusters", 2)
+    assert (found.method, found.clusters) == ("t test over 3 clusters", 3)
     assert found.error == pytest.approx(error, abs=1e-9)
     assert found.p_value == pytest.approx(2 * stats.t.sf(mean / error, 2), abs=1e-9)
     low, high = found.interval() or (0, 0)
