@@ -108,7 +108,7 @@ class _JudgesOfRun:
 
     def __init__(self, where: Target, job: Job, options: RunOptions, before: list[tuple[Signals, Any]]) -> None:
         self._where, self._job, self._options, self._before = where, job, options, before
-        self._requests, self._tokens, self._is_known, self._began = 0, 0, True, time.monotonic()
+        self._requests, self._tokens, self._began = 0, 0, time.monotonic()
 
     async def asked(self, ledger: Ledger, end: RunEnd) -> RunEnd:
         """Return the end of a run with what its judges add: notes, what is still to be judged, and the exit code for that."""
@@ -170,18 +170,14 @@ class _JudgesOfRun:
         return msgspec.structs.replace(end, told_to_stop=end.told_to_stop or done.end.told_to_stop or heard.came)
 
     def _spend(self, end: RunEnd) -> None:
-        calls, usage = sum(end.summary.outcomes.values()), end.summary.usage
-        self._requests += calls
-        self._tokens += usage.total_tokens or 0
-        self._is_known &= not usage.calls_without_usage and (usage.total_tokens is not None or not calls)
+        self._requests += sum(end.summary.outcomes.values())
+        self._tokens += end.counted_tokens
 
     def _left(self) -> tuple[Left, str]:
         """Return what is left of the limits of the run, and why nothing may be sent where nothing may."""
         budget, deadline_s = self._job.budget, self._job.run.deadline_s
         if budget.is_in_units:
             return Left(), "what the run leaves of its budget in units is not known before its calls are weighed"
-        if budget.total_tokens is not None and not self._is_known:
-            return Left(), "what the run used of its budget of tokens is not known: some calls reported no usage"
         requests = None if budget.requests is None else budget.requests - self._requests
         tokens = None if budget.total_tokens is None else budget.total_tokens - self._tokens
         left_s = None if deadline_s is None else deadline_s - (time.monotonic() - self._began)

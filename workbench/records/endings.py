@@ -126,6 +126,8 @@ class RunEnd(msgspec.Struct, frozen=True):
     """How many `workbench lint` has about the job and its dataset."""
     to_judge: int = 0
     """Judgements of its answers that are still to be asked for, where its job wants them with the run."""
+    counted_tokens: int = 0
+    """What its calls count for in a budget of tokens: as reported, and of those that reported nothing what they may have used."""
     is_unscored: bool = False
     """Whether its exit code says only that a scorer of the job's own failed on every answer: all is answered."""
 

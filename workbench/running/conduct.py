@@ -102,6 +102,7 @@ class RunExecution:
             tuple(self._notes),
             work.signals > 0,
             tuple(work.after_call.notices.failed_routes),
+            counted_tokens=work.after_call.guard.counted_tokens,
         )
 
     def _summary(self, tally: Tally, status: RunStatus, reason: str, duration_s: float) -> RunSummary:

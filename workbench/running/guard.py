@@ -67,6 +67,13 @@ class Guard:
         return f"the budget of {self._requests} requests is used up"
 
     @property
+    def counted_tokens(self) -> int:
+        """What the calls that ended count for in the budget: as reported, and of those that reported nothing their reserve, as
+        often as the gateway may have tried.
+        """
+        return self._drawn
+
+    @property
     def has_reserves(self) -> bool:
         """Whether calls in flight may still turn out cheaper than reserved."""
         return self._reserved > 0
