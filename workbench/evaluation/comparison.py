@@ -140,6 +140,8 @@ class Comparison(ComparedSides, frozen=True):
 class ComparisonInput(ComparedSides, frozen=True):
     """All that is compared, before one of it is chosen as the baseline."""
 
+    every: list[ModelResult]
+    """The sides of all models of the runs, also of those that were not chosen."""
     samples: Samples
     metadata: dict[str, dict[str, Any]]
     """Sample key -> its further columns."""
@@ -218,8 +220,7 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
             run, {side.model: side.asked for side in there.sides if side.run_id == run.run_id}
         ).items()
     }
-    newest = max(runs, key=lambda run: run.started_at)
-    references = [one for one in references_of(reader, newest, compared, chosen) if one.scorer == chosen]
+    references = _references(reader, max(runs, key=lambda run: run.started_at), there, chosen, sides)
     by_it = [row for row in settings if row.scorer == chosen]
     answers = target_answers(reader, run_ids, by_it, cluster=wanted.cluster, on_fallback=on_fallback)
     return ComparisonInput(
@@ -228,8 +229,19 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
         judged_twice(reader, sorted(settings, key=lambda row: row.scorer != chosen), {side.model for side in sides},
                      cluster=wanted.cluster, on_fallback=on_fallback),
         _margin(wanted.margin, runs, chosen, are_shares=there.are_shares),
-        there.samples, _metadata(reader, sides, there.samples), answers,
+        there.sides, there.samples, _metadata(reader, sides, there.samples), answers,
     )  # fmt: skip
+
+
+def _references(
+    reader: Reader, run: Provenance, there: Sides, scorer: str, sides: Sequence[ModelResult]
+) -> list[ReferencePoint]:
+    """Return the reference points of a run beside the sides that were chosen, adjusted for the others, too."""
+    return [
+        msgspec.structs.replace(one, beside=[beside for beside in one.beside if beside.side in sides])
+        for one in references_of(reader, run, there, scorer)
+        if one.scorer == scorer
+    ]
 
 
 def compare_sides(material: ComparisonInput, wanted: ComparisonRequest) -> Comparison:
@@ -271,7 +283,7 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
         differences=found,
         baseline=baseline,
         slices=slices,
-        agreement=agreement_differences(material.answers, pairs),
+        agreement=_agreement(material, pairs, order, baseline),
         factors=_factors(material, baseline),
     )
 
@@ -296,6 +308,20 @@ def _news(one: Difference) -> tuple[bool, bool, bool]:
     return one.verdict not in ("better", "worse"), one.verdict != "open", _is_unchanged(one)
 
 
+def _agreement(
+    material: ComparisonInput, pairs: Pairs, order: Sequence[str], baseline: str
+) -> list[AgreementDifference]:
+    """Return how far sides agree with the targets beside their baselines, adjusted for the models that were not chosen, too."""
+    chosen, more = set(map(_places, pairs)), []
+    with contextlib.suppress(InputError):  # only those that were chosen can be compared
+        more = [pair for pair in _pairs(material.every, order, baseline) if _places(pair) not in chosen]
+    return [
+        one
+        for one in agreement_differences(material.answers, [*pairs, *more] if pairs else [])
+        if ((one.run_id, one.model), (one.baseline_run_id, one.baseline_model)) in chosen
+    ]
+
+
 def _factors(material: ComparisonInput, baseline: str) -> Factors | None:
     """Return the grid of a single run beside one of its combinations."""
     if len(material.runs) > 1:
@@ -307,15 +333,17 @@ def _factors(material: ComparisonInput, baseline: str) -> Factors | None:
 
 
 def _others(material: ComparisonInput, pairs: Pairs) -> list[tuple[ModelResult, ModelResult]]:
-    """Return the further pairs that another baseline would show: who looks first and chooses then has looked at them all."""
+    """Return the further pairs that another baseline, or other models, would show: who looks first and chooses then has looked at
+    them all.
+    """
     run_ids = [run.run_id for run in material.runs]
     if len(run_ids) == 1:
-        every = list(itertools.combinations(material.sides, 2))
+        every = list(itertools.combinations(material.every, 2))
     else:
         every = []
-        for baseline in run_ids:
+        for sides, baseline in itertools.product((material.sides, material.every), run_ids):
             with contextlib.suppress(InputError):  # it shares no model with the others
-                every += _pairs(material.sides, [baseline, *(one for one in run_ids if one != baseline)], baseline)
+                every += _pairs(sides, [baseline, *(one for one in run_ids if one != baseline)], baseline)
     seen = {frozenset(_places(pair)) for pair in pairs}
     further = []
     for pair in every:
