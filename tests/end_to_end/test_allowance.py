@@ -365,6 +365,30 @@ def test_what_has_no_weight_is_not_shown_as_nothing_and_little_money_not_as_none
     assert "'Abacus Large [careful]' has no weight" in said
 
 
+@pytest.mark.parametrize("lacks", ["a weight", "usage"])
+def test_an_amount_that_may_be_more_is_said_to_be_at_least_so_much(tmp_path: Path, lacks: str) -> None:
+    """In the table of models and jobs, in their prices, and on the pages."""
+    silent = {"id": "silent", "simulated": "answers"} | ({"reports_usage": False} if lacks == "usage" else {})
+    with ThreadedServer(platform_of({"id": "m"}, silent)) as server:
+        bench = Workbench(tmp_path, server)
+        weight = '[[allowance.weights]]\nmodel = "{}"\nsince = 2026-01-01\nprompt = 1000\ncompletion = 1000\n'
+        weights = "".join(map(weight.format, ["m", "silent"] if lacks == "usage" else ["m"]))
+        limits = 'window = "month"\ntotal_units = 1000\nprice_per_unit = 2.0\ncurrency = "EUR"\n'
+        bench.write("workbench.toml", f"[allowance]\n{limits}{weights}")
+        bench.write("sums.jsonl", sums(4))
+        bench.write("job.toml", job("m", "silent"))
+        bench("run", "job.toml", "--no-report")
+        bench("report")
+        used = bench.json("allowance")["seen"]["units"]
+        (of_job,) = [line for line in bench("allowance").stdout.splitlines() if line.startswith("sums ")]
+        assert re.findall(r"at least (\d+)", of_job) == [f"{used:.0f}", f"{2 * used:.0f}"]
+        pages = {
+            page.stem: re.sub(r"<[^>]*>", "", page.read_text("utf-8")) for page in (tmp_path / "reports").glob("*.html")
+        }
+        assert f"at least {2 * used:.0f} EUR" in pages["allowance"]
+        assert re.search(rf"at least {used:.0f} of 1.?000 \(.*?\) since the window began on", pages["index"])
+
+
 def test_the_last_reading_is_in_the_zone_of_the_account(account: Account) -> None:
     bench = account.bench
     bench.write("sums.jsonl", sums(2))

@@ -38,9 +38,14 @@ def drawn_text(drawn: Drawn, price: float = 1.0) -> str:
     """
     if drawn.unknown_calls == drawn.calls:
         return "–"
-    if drawn.unweighted_tokens:
-        return "no weight" if not drawn.units else f"at least {significant(price * drawn.units)}"
-    return significant(price * drawn.units)
+    if drawn.unweighted_tokens and not drawn.units:
+        return "no weight"
+    return f"{at_least(drawn)}{significant(price * drawn.units)}"
+
+
+def at_least(drawn: Drawn) -> str:
+    """Return what stands before an amount that may be more."""
+    return "at least " if drawn.unweighted_tokens or drawn.unknown_calls else ""
 
 
 def span(low: float, high: float) -> str:
@@ -255,7 +260,7 @@ def spend_text(total: Spend, unknown: Sequence[UnknownDraw]) -> str:
 
 
 def price_text(found: AccountState, allowance: AllowanceSettings) -> str:
-    """Return what we drew in the window at the price of a unit; empty where no price is given."""
+    """Return what we drew in the window at the price of a unit, at least; empty where no price is given."""
     if allowance.price_per_unit is None or allowance.currency is None:
         return ""
-    return f"{significant(found.seen.units * allowance.price_per_unit)} {allowance.currency}"
+    return f"{at_least(found.seen)}{significant(found.seen.units * allowance.price_per_unit)} {allowance.currency}"

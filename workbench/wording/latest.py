@@ -12,7 +12,7 @@ from workbench.evaluation.alarms import Alarm
 from workbench.evaluation.latest import Latest
 from workbench.evaluation.ongoing import NOT_ENDED
 from workbench.ledger.job_rows import RunLine
-from workbench.wording.allowance import units
+from workbench.wording.allowance import at_least, units
 from workbench.wording.changes import alarm_what
 
 _MOST_NAMED = 3
@@ -82,8 +82,8 @@ def _over(alarm: Alarm, ledger: str) -> str:
 
 def _drawn_text(drawn: Lately, zone: str) -> str:
     """Return what our calls used, and how much of the window that makes with what was used before."""
-    at_least = "at least " if drawn.since.unknown_calls else ""
-    says = f"Our calls used {at_least}{units(drawn.since.units)} {drawn.unit}"
+    least = "at least " if drawn.since.unknown_calls else ""
+    says = f"Our calls used {least}{units(drawn.since.units)} {drawn.unit}"
     if drawn.since.unweighted_tokens:
         says += f", and {units(drawn.since.unweighted_tokens)} tokens of models without a weight"
     if drawn.window is None or drawn.in_window is None:
@@ -94,4 +94,5 @@ def _drawn_text(drawn: Lately, zone: str) -> str:
         else f" of {units(drawn.total_units)} ({percent(drawn.in_window.units / drawn.total_units)})"
     )
     begin = drawn.window.start_at.astimezone(ZoneInfo(zone))
-    return f"{says}; {units(drawn.in_window.units)}{of} since the window began on {begin.day} {begin:%b}"
+    used = f"{at_least(drawn.in_window)}{units(drawn.in_window.units)}{of}"
+    return f"{says}; {used} since the window began on {begin.day} {begin:%b}"
