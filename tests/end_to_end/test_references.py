@@ -83,6 +83,25 @@ def test_the_constant_is_named_before_anything_is_spent(bench: Workbench) -> Non
     assert bench.json("plan", "job.toml", "--local")["references"][0]["constant"] == "4.5"
 
 
+def test_a_plan_and_its_run_say_the_same_of_rows_that_repeat(bench: Workbench) -> None:
+    """More targets than are all tried, so that some are drawn, and rows that are one sample."""
+    rows = [
+        {"id": f"r{n}", "input": f"What is 1 + {n % 150}?", "target": 1 + n % 150, "old": n % 7} for n in range(160)
+    ]
+    rows += [{"id": f"same{n}", "input": "What is 1 + 1?", "target": 2, "old": 2} for n in range(90)]
+    bench.write("again.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    text = job(MODELS[0], dataset="again.jsonl", limit=40)
+    bench.write("job.toml", text.replace("[request]", 'reference = { "old" = "old" }\n[request]'))
+    planned = bench.json("plan", "job.toml", "--local")["references"]
+    bench("run", "job.toml", "--local", "--no-report")
+    ended = bench.json("show", "last", "--local")["references"]
+    of_plan = {one["reference"]: (one["constant"], one["samples"], one["mean"]) for one in planned}
+    of_run = {one["reference"]: (one["constant"], one["samples"], one["interval"]["mean"]) for one in ended}
+    assert of_plan == of_run
+    assert set(of_plan) >= {"constant", "random", "column"}
+    assert not [one for one in bench.json("lint", "job.toml", "--local") if "a constant" in one["text"]]
+
+
 def test_what_a_part_of_a_dataset_says_is_said_to_be_of_a_part_and_of_all_of_it(bench: Workbench) -> None:
     """Five thousand rows, sorted by their targets: the first two thousand say nothing of the others."""
     rows = ({"input": f"q{n}", "target": "a" if n < 2000 else "b"} for n in range(5000))

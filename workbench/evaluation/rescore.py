@@ -81,7 +81,10 @@ def rescore(
             if count % _ANSWERS_A_FILE == _ANSWERS_A_FILE - 1:
                 journal.rotate()  # the ingest takes a file at a time
         known_before = reader.all(ReferenceRow, run_ids=[run_id])
-        asked = _AskedSamples(samples, cluster_column(reader.only(Provenance, run_id=run_id).job_toml))
+        # by their keys, as a plan has them: of many targets some are tried and drawn, and answers come in another order each time
+        asked = _AskedSamples(
+            dict(sorted(samples.items())), cluster_column(reader.only(Provenance, run_id=run_id).job_toml)
+        )
         references = list(_references(run_id, asked, scorers, columns, known_before))
         for entry in references:
             journal.append(entry)

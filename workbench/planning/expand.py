@@ -241,16 +241,16 @@ class Plan:
 
     def samples_by_key(self, most: int) -> dict[str, Sample]:
         """Return the first samples by their keys in the ledger, with all columns as the dataset has them now."""
-        variants = len(self.job.variants)
-        return {
-            self._decoder.decode(self._spool[number * variants]).sample_key: self.sample(number)
-            for number in range(min(self.samples, most))
-        }
+        return dict(map(self.keyed_sample, range(min(self.samples, most))))
+
+    def keyed_sample(self, number: int) -> tuple[str, Sample]:
+        """Read one sample back from disk, with its key in the ledger and the id that it has in the dataset."""
+        entry = self._decoder.decode(self._spool[number * len(self.job.variants)])
+        return entry.sample_key, msgspec.json.decode(entry.sample, type=SampleContent).sample(entry.sample_id)
 
     def sample(self, number: int) -> Sample:
         """Read one sample back from disk, with the id that it has in the dataset."""
-        entry = self._decoder.decode(self._spool[number * len(self.job.variants)])
-        return msgspec.json.decode(entry.sample, type=SampleContent).sample(entry.sample_id)
+        return self.keyed_sample(number)[1]
 
     def _fields(self, model: PlannedModel, variant: Variant, number: int) -> dict[str, Any]:
         fields = model.fields | variant.fields

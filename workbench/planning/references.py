@@ -38,9 +38,13 @@ class PlannedReference(msgspec.Struct, frozen=True):
 
 
 def spread_samples(plan: Plan) -> dict[str, Sample]:
-    """Return the samples of a plan that are looked at before anything is spent, by their numbers: at most `MOST_PLANNED`."""
+    """Return the samples of a plan that are looked at before anything is spent, by their keys: of at most `MOST_PLANNED` rows.
+
+    Rows that are one sample in a run's figures are one here, too, and in the order of a run's.
+    """
     looked_at = min(plan.samples, MOST_PLANNED)  # a dataset that is sorted by its targets has others at its end
-    return {str(n): plan.sample((2 * n + 1) * plan.samples // (2 * looked_at)) for n in range(looked_at)}
+    rows = dict(plan.keyed_sample((2 * n + 1) * plan.samples // (2 * looked_at)) for n in range(looked_at))
+    return dict(sorted(rows.items()))
 
 
 def planned_references(plan: Plan) -> tuple[PlannedReference, ...]:
