@@ -158,8 +158,8 @@ def test_requests_that_failed_for_good_fail_a_gate(tmp_path: Path, catalogue: Pl
 )
 def test_gates_that_cannot_be_are_refused_before_anything_is_sent(bench: Workbench, gates: str, said: str) -> None:
     gated(bench, gates)
-    done = bench("run", "job.toml", code=2)
-    assert said in done.stderr
+    for command in ("lint", "plan", "run"):
+        assert said in bench(command, "job.toml", code=2).stderr
     assert not list(bench.folder.glob("*.duckdb"))
 
 

@@ -139,6 +139,7 @@ async def plan_job(
     ledger = ledger_to_write(where)
     async with connected(where, job.ids) as session:
         with _expanded(session, job, options.max_tokens) as plan:
+            _check_baseline(ledger, job)
             if options.fresh or (job.run.reuse != "always" and options.occasion is None and options.resume is None):
                 if ledger.exists:  # everything is asked again
                     with reading(ledger) as reader:
