@@ -193,6 +193,17 @@ def test_a_budget_leaves_rows_to_the_same_command(bench: Workbench, sheet: Path,
     assert asked(platform) == 10
 
 
+def test_a_table_below_empty_lines_is_filled_below_them(bench: Workbench) -> None:
+    bench.write("job.toml", job("sim/instant"))
+    path = bench.folder / "d.csv"
+    for _ in range(2):
+        path.write_bytes(path.read_bytes() if path.exists() else b"\n\nid,question,mark\n1,What is 1 + 1?,2\n")
+        bench("fill", "d.csv", "--job", "job.toml", "--no-report")
+        lines = path.read_text().split("\n")
+        assert lines[:3] == ["", "", "id,question,mark,answer,score.numeric,flag (workbench)"]
+        assert lines[3].startswith("1,What is 1 + 1?,2,")
+
+
 @pytest.mark.slow
 def test_json_answers_get_a_column_for_each_field_and_text_stays_text(bench: Workbench) -> None:
     wanted = [{"grade": 2, "why": "=1+1", "parts": [1]}, {"grade": 1.5, "why": "+", "ok": True}]

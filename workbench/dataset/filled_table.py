@@ -33,7 +33,7 @@ def marked_columns(header: list[str]) -> list[str]:
 def header_of(path: Path, delimiter: str) -> list[str]:
     """Return the names of a table's columns."""
     text, _, _ = _text(path)
-    return next((cells for cells, _ in _records(text, delimiter)), [])
+    return next((cells for cells, _ in _records(text, delimiter) if cells), [])
 
 
 def fitted_to_a_table(text: str, encoding: str) -> str:

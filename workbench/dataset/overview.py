@@ -14,7 +14,7 @@ from workbench.dataset.layouts.known import layout_of
 from workbench.dataset.layouts.layout import PLAIN, Layout
 from workbench.dataset.one_object import rows_within
 from workbench.dataset.repeated_ids import RepeatedIds
-from workbench.dataset.samples import id_column, notes_on, rows_of, samples_in
+from workbench.dataset.samples import id_column, no_rows, notes_on, rows_of, samples_in
 from workbench.errors import Fault, InputError, no_folder
 from workbench.job.file import FieldNames
 from workbench.records.calls import CLUSTER, Sample
@@ -145,4 +145,4 @@ def _own_row(sample: Sample, place: str) -> dict[str, Any]:
 def _first_row(path: Path, sheet: str | None) -> dict[str, Any]:
     for _, row in rows_of(path, sheet=sheet):
         return row
-    raise InputError(Fault(str(path), "the dataset has no rows", "expected a sample a line after the header"))
+    raise InputError(no_rows(str(path)))

@@ -120,13 +120,18 @@ def _nothing_taken(job: Job, files: list[Path], matching: int, rows: int) -> Fau
     """Return why a job takes no sample."""
     if not rows:
         named = ", ".join(str(path) for path in files) or job.where("dataset")
-        return Fault(named, "the dataset has no rows", "expected a sample a line after the header")
+        return no_rows(named)
     if job.dataset.sample_ids and not matching:
         globs = ", ".join(map(repr, job.dataset.sample_ids))
         return Fault(job.where("dataset", "sample_ids"), f"none of {rows} samples has an id like {globs}")
     return Fault(
         job.where("dataset", "limit"), f"there are only {matching} samples", f"at most {matching}, or no limit"
     )
+
+
+def no_rows(where: str) -> Fault:
+    """Return what is wrong with a dataset that holds nothing: a table with a header only, or an empty JSON array."""
+    return Fault(where, "the dataset has no rows", "expected at least one sample")
 
 
 class ContentHash:

@@ -37,8 +37,9 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
         reader = csv.reader(io.TextIOWrapper(stream, encoding=encoding, newline=""), delimiter=delimiter, strict=True)
         start = 1
         try:
-            header = next(reader, [])
-            skipped = checked_header(header, f"{path}:1")
+            header, start = header_row(reader)
+            at_header = f"{path}:{start}"
+            skipped = checked_header(header, at_header)
             start, count = reader.line_num + 1, 0
             for cells in reader:
                 if cells:
@@ -46,7 +47,7 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
                         problem = f"{len(cells)} cells where the header has {len(header)}"
                         raise InputError(Fault(f"{path}:{start}", problem, _OTHER_CELLS))
                     if skipped:
-                        check_index(cells[0], count, f"{path}:1")
+                        check_index(cells[0], count, at_header)
                     count += 1
                     yield f"{path}:{start}", dict(zip(header[skipped:], cells[skipped:], strict=True))
                 start = reader.line_num + 1
@@ -60,6 +61,20 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
             raise InputError(
                 Fault(f"{path}:{reader.line_num + 1} or soon after", problem, likely_encoding(error.object))
             ) from error
+
+
+def header_row(reader: Any) -> tuple[list[str], int]:
+    """Return the names of a table's columns, and the line where they begin; empty lines above them are skipped.
+
+    Args:
+        reader: One of the module `csv`, which has read nothing yet.
+    """
+    line = 1
+    for cells in reader:
+        if cells:
+            return cells, line
+        line = reader.line_num + 1
+    return [], 1
 
 
 def checked_header(header: list[str], place: str) -> int:
@@ -101,8 +116,8 @@ def table_notes(path: Path, delimiter: str) -> Iterator[str]:
     if encoding != "utf-8-sig":
         yield f"read as {_ENCODINGS[encoding]}, not UTF-8"
     with opened(path) as stream, io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
-        header = next(csv.reader(text, delimiter=delimiter), [])
-    if checked_header(header, f"{path}:1"):
+        header, line = header_row(csv.reader(text, delimiter=delimiter))
+    if checked_header(header, f"{path}:{line}"):
         yield UNNAMED_INDEX
 
 

@@ -307,6 +307,17 @@ def test_a_byte_order_mark_and_windows_line_ends_change_nothing(tmp_path: Path, 
     assert digest(samples(tmp_path, "windows")) == digest(samples(tmp_path, "plain"))
 
 
+@pytest.mark.parametrize("above", [b"\n", b"\r\n\r\n"])
+def test_empty_lines_above_a_header_change_nothing(tmp_path: Path, above: bytes) -> None:
+    table = delimited([{"id": "a", "input": "one", "target": "1"}], ";")
+    (tmp_path / "plain").write_bytes(table)
+    (tmp_path / "below").write_bytes(above + table)
+    assert digest(samples(tmp_path, "below")) == digest(samples(tmp_path, "plain"))
+    (tmp_path / "ragged").write_bytes(above + table + b"\nx\n")
+    with pytest.raises(InputError, match=rf"ragged:{above.count(bytes([10])) + 3}: 1 cells where the header has 3"):
+        samples(tmp_path, "ragged")
+
+
 def test_numbers_keep_every_digit(tmp_path: Path) -> None:
     row = b'{"input": "x", "target": %d}' % (10**400 + 1)
     for content in (row, b"[" + row + b"]"):
