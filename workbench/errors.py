@@ -54,7 +54,8 @@ class Fault:
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.problem}" if self.where else self.problem
-        return f"{text} ({self.hint})" if self.hint else text
+        whole = f"{text} ({self.hint})" if self.hint else text
+        return whole.replace("\n", "⏎")  # of a column's name, for one: each line of an error is a fault of its own
 
 
 class WorkbenchError(Exception):

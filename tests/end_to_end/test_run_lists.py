@@ -116,6 +116,17 @@ def test_calls_are_listed_with_score_and_answer(recorded: Workbench) -> None:
     assert re.search(r"\d\.?$", first), "an answer to a sum"
 
 
+def test_an_id_of_several_lines_is_one_line_of_a_table(bench: Workbench) -> None:
+    bench.write("d.csv", 'id,input,target\n"a\nb",What is 1 + 1?,2\n"c\td",What is 1 + 2?,3\n')
+    bench.write("job.toml", job(dataset="d.csv"))
+    bench("run", "job.toml", "--no-report")
+    heading, *rows = bench("show", "last", "--calls").stdout.splitlines()
+    assert sorted(row.split("  ")[0] for row in rows) == ["a⏎b", "c␉d"]
+    assert len({row.index("sim/instant") for row in rows} | {heading.index("requested")}) == 1
+    (said,) = bench("invalidate", "last", "--sample", "zz", "--reason", "x", code=2).stderr.splitlines()
+    assert "a⏎b" in said
+
+
 LONG = [f"Vendor Model {n:02} [careful, with tools]" for n in range(38)]
 
 

@@ -49,6 +49,12 @@ def named_columns(bench: Workbench) -> None:
     bench.write("job.toml", job(dataset="d.csv").replace('path = "d.csv"', fields))
 
 
+def two_line_header(bench: Workbench) -> None:
+    bench.write("d.csv", '"Question\n(EN)",target\na,1\n')
+    fields = 'path = "d.csv"\nfields = { input = "Question" }'
+    bench.write("job.toml", job(dataset="d.csv").replace('path = "d.csv"', fields))
+
+
 CASES: list[tuple[str, Change, str]] = [
     ("unknown key", job_with("max_in_flight", "max_in_fligth"), "job.toml:9: run.max_in_fligth: unknown key (did you mean 'max_in_flight'?)"),
     ("limit 64", job_with("max_in_flight = 8", "max_in_flight = 64"), "job.toml:9: run.max_in_flight: expected at most 63, found 64"),
@@ -87,6 +93,12 @@ CASES: list[tuple[str, Change, str]] = [
     ("no name", job_with('name = "sums"', 'name = ""'), "job.toml:2: name: expected 1 to 100 printable characters, found ''"),
     ("long name", job_with('name = "sums"', f'name = "{"x" * 300}"'), "name: expected 1 to 100 printable characters"),
     ("name of two lines", job_with('name = "sums"', 'name = "a\\nb"'), "name: expected 1 to 100 printable characters"),
+    ("label of two lines", job_with('name = "numeric"', 'name = "numeric"\nlabel = "a\\nb"'), "scorers[0].label: expected 1 to 100 printable characters"),
+    ("empty label", job_with('name = "numeric"', 'name = "numeric"\nlabel = ""'), "scorers[0].label: expected 1 to 100 printable characters, found ''"),
+    ("empty reference", job_with('path = "sums.jsonl"', 'path = "sums.jsonl"\nreference = { "" = "target" }'), "job.toml:6: dataset.reference.: expected 1 to 100 printable characters, found ''"),
+    ("reference of two lines", job_with('path = "sums.jsonl"', 'path = "sums.jsonl"\nreference = { "a\\nb" = "target" }'),
+     "job.toml:6: dataset.reference.a⏎b: expected 1 to 100 printable characters"),
+    ("header over lines", two_line_header, "d.csv:3: no column 'Question'; the columns are: Question⏎(EN), target (did you mean 'Question\\n(EN)'?)"),
     ("empty template", prompt(" "), "prompt.template: is empty"),
     ("empty prompt", prompt("{# nothing #}"), "prompt.template: sample 's0': the prompt is empty"),
     ("misspelt variable", prompt("{{ inpt }}"), "job.toml:7: prompt.template: sample 's0': 'inpt' is undefined (did you mean 'input'?)"),

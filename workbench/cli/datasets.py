@@ -12,7 +12,7 @@ from workbench.cli.output import echo, print_json, say, terminal_safe_json
 from workbench.dataset.files import refuse_sheet
 from workbench.dataset.layouts.layout import Layout
 from workbench.dataset.overview import Overview, converted, overview, write_converted
-from workbench.display.text import plural, significant
+from workbench.display.text import in_a_line, plural, significant
 from workbench.records.calls import Sample
 
 _SHOWN_CHARS = 300
@@ -85,23 +85,18 @@ def _described(file: Path, found: Overview) -> list[str]:
     ]  # fmt: skip
     lengths = f"{found.shortest_chars} to {found.longest_chars} characters, median {significant(found.median_chars)}"
     lines = [
-        f"{_in_a_line(str(file))}: {_FORMATS[found.format]}, taken for {found.title}{note}",
+        f"{in_a_line(str(file))}: {_FORMATS[found.format]}, taken for {found.title}{note}",
         f"{plural(found.samples, 'sample')}{': ' if parts else ''}{', '.join(parts)}",
         f"input: {lengths}",
     ]
-    lines += [f"metadata: {', '.join(map(_in_a_line, found.metadata))}"] if found.metadata else []
+    lines += [f"metadata: {', '.join(map(in_a_line, found.metadata))}"] if found.metadata else []
     lines += [f"note: {note}" for note in found.notes]
     lines += [f"equal samples: {found.equal}"] if found.equal else []
     return lines
 
 
-def _in_a_line(text: str) -> str:
-    """Return a name from a file, which must not begin a line of ours."""
-    return text.replace("\n", "⏎")
-
-
 def _show_sample(sample: Sample) -> None:
-    echo(f"\nsample {_in_a_line(sample.id)}")
+    echo(f"\nsample {in_a_line(sample.id)}")
     for name, value in (
         ("input", sample.input), ("choices", list(sample.choices)), ("target", sample.target), ("tools", list(sample.tools)),
     ):  # fmt: skip

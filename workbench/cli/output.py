@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from workbench.display.columns import Column
-from workbench.display.text import count, significant, visible
+from workbench.display.text import count, in_a_line, significant, visible
 
 _LEAST_WIDTH = 8
 _A_NUMBER = re.compile(r"[-−+±<>≥≤~ ]*(\d[\d.,\u202f]*(?![\w-])|\d{4}-\d\d-\d\d)")
@@ -202,4 +202,4 @@ def _cell(column: Column, value: Any, *, for_people: bool) -> str:
         case datetime():
             return f"{value:%Y-%m-%d %H:%M}" if for_people else f"{value:%Y-%m-%dT%H:%M:%SZ}"
         case _:
-            return visible(str(value))
+            return in_a_line(str(value))

@@ -99,6 +99,12 @@ def visible(text: str) -> str:
     return text.translate(_SIGNS)
 
 
+def in_a_line(text: str) -> str:
+    """Return a text of a file, such as an id, as a part of a line of ours: with line ends and tabs made visible, too."""
+    return visible(text).translate(_OF_A_LINE)
+
+
+_OF_A_LINE = str.maketrans({"\n": "⏎", "\t": "\u2409"})
 _SIGNS = (
     {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
     | {0x7F: "\u2421"}

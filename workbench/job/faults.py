@@ -19,9 +19,11 @@ _MOST_NAME_CHARS = 100
 def contradictions(job: JobFile, folder: Path) -> list[Problem]:
     """Return what each key allows by itself and the keys together do not."""
     found: list[Problem] = []
-    found += _name_faults(job.name)
+    found += _name_faults(job.name, ("name",))
     found += _prompt_faults(job.prompt, ("prompt",))
     found += _variant_faults(job, folder)
+    for name in job.dataset.reference:
+        found += _name_faults(name, ("dataset", "reference", name))
     if not job.dataset.path:
         found.append(Problem(("dataset", "path"), "must name at least one file"))
     try:
@@ -50,10 +52,11 @@ def contradictions(job: JobFile, folder: Path) -> list[Problem]:
     return found
 
 
-def _name_faults(name: str | None) -> list[Problem]:
+def _name_faults(name: str | None, place: tuple[str | int, ...]) -> list[Problem]:
+    """Return what keeps a name that the job chooses from standing in a line of a table."""
     if name is None or (name.strip() and name.isprintable() and len(name) <= _MOST_NAME_CHARS):
         return []
-    return [Problem(("name",), f"expected 1 to {_MOST_NAME_CHARS} printable characters, found {shown(name)}")]
+    return [Problem(place, f"expected 1 to {_MOST_NAME_CHARS} printable characters, found {shown(name)}")]
 
 
 def _prompt_faults(prompt: PromptTable, place: tuple[str | int, ...]) -> list[Problem]:
@@ -81,6 +84,7 @@ def _scorer_faults(scorers: Sequence[Scorer], folder: Path) -> list[Problem]:
     found: list[Problem] = []
     labels = [scorer.named for scorer in scorers]
     for number, (scorer, label) in enumerate(zip(scorers, labels, strict=True)):
+        found += _name_faults(scorer.label, ("scorers", number, "label"))
         if label in labels[:number]:
             found.append(Problem(("scorers", number), f"a second scorer {label!r}: give it its own label"))
         try:
@@ -114,9 +118,7 @@ def _variant_faults(job: JobFile, folder: Path) -> list[Problem]:
     seen: dict[str, str] = {}
     for number, each in enumerate(job.variants):
         place = ("variants", number)
-        if not (each.name.strip() and each.name.isprintable() and len(each.name) <= _MOST_NAME_CHARS):
-            text = f"expected 1 to {_MOST_NAME_CHARS} printable characters, found {shown(each.name)}"
-            found.append(Problem((*place, "name"), text))
+        found += _name_faults(each.name, (*place, "name"))
         if any(other.name == each.name for other in job.variants[:number]):
             found.append(Problem((*place, "name"), f"{each.name!r} is given twice", "each needs a name of its own"))
         found += request_problems(each, place, folder)

@@ -25,6 +25,7 @@ def test_counts() -> None:
 
 def test_control_characters_are_seen_and_do_not_act() -> None:
     assert display.visible("a\x1b[31mb\x00\u202ec\n") == "a␛[31mb␀⟨U+202E⟩c\n"
+    assert display.in_a_line("a\x1b[31mb\tc\n") == "a␛[31mb␉c⏎"
 
 
 def test_long_texts_say_what_was_cut() -> None:
