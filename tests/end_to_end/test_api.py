@@ -140,6 +140,12 @@ def test_a_resumed_run_asks_the_part_that_it_asked_before(folder: Path) -> None:
         ({"request": {"temperature": "hot"}}, r"request.temperature"),
         ({"request": {"max_token": 5}}, r"max_tokens"),
         ({"scorers": ["numerical"]}, r"numeric"),
+        ({"scorers": "numeric"}, r'scorers: expected a list, found .numeric. \(scorers = \["numeric"\]\)'),
+        ({"scorers": {"name": "numeric"}}, r"scorers: expected a list, found \{'name': 'numeric'\}"),
+        (
+            {"scorers": [print]},
+            r"scorers\[0\]: expected a name or a table, found <built-in .*\"function\": \"file.py:name\"",
+        ),
         ({"run": {"max_in_flight": 64}}, r"63"),
         ({"request": {"extra": {"x": object()}}}, r"cannot be written to a job file"),
     ],
@@ -178,6 +184,8 @@ def test_wrong_places_and_parts_are_named(folder: Path) -> None:
             wb.plan(made(), folder=folder, **part)
     with pytest.raises(wb.WorkbenchError, match="max-tokens: expected a number of tokens from 1, found 0"):
         wb.run(made(), folder=folder, again="truncated", max_tokens=0)
+    with pytest.raises(wb.WorkbenchError, match=r"not one of truncated, .*did you mean 'truncated'"):
+        wb.run(made(), folder=folder, again="truncatd")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"expected a job or the path of one, found 3; `make_job` makes one"):
         wb.run(3, folder=folder)  # type: ignore[arg-type]
     with pytest.raises(wb.WorkbenchError, match="the dataset has no rows"):

@@ -586,6 +586,7 @@ ALONE = "job that is running"
 OF_A_TEAM = ("copy of nothing",)
 NOT_HERE = {
     "api/made_jobs.py: _records": "of the Python API",
+    "api/made_jobs.py: _scorers": "of the Python API",
     "api/functions.py: _where": "of the Python API",
     "api/frames.py: _factors": "of the Python API",
     "running/options.py: check_options": "of the Python API; the command line checks the number",

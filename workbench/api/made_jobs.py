@@ -74,7 +74,7 @@ def make_job(
         "models": models if isinstance(models, str | Mapping) else list(models),
         "dataset": table | _given(fields=fields, layout=layout),
         **_given(prompt=None if prompt is None else _table(prompt, "template")),
-        **_given(scorers=[_table(scorer, "name") for scorer in scorers] or None),
+        **_given(scorers=_scorers(scorers) or None),
         **_given(**tables | {"variants": variants or None}, schedule=schedule, description=description or None),
     }
     job = _job(written, Path(folder or Path.cwd()) / f"{name} {MADE_IN_PYTHON}")
@@ -102,6 +102,23 @@ def _given(**values: Any) -> dict[str, Any]:
 def _table(given: str | Path | Mapping[str, Any], key: str) -> dict[str, Any]:
     """Return a table of a job file, given whole or as its only key."""
     return {key: str(given)} if isinstance(given, str | Path) else dict(given)
+
+
+def _scorers(given: Any) -> Any:
+    """Return the `[[scorers]]` tables; whatever is not a list of them is left to the checks of a job.
+
+    Raises:
+        InputError: One is neither a name nor a table, such as a function.
+    """
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        return given
+    tables = []
+    for number, scorer in enumerate(given):
+        if not isinstance(scorer, str | Path | Mapping):
+            own = 'a function of your own is {"name": "custom", "function": "file.py:name"}'
+            raise InputError(Fault(f"scorers[{number}]", f"expected a name or a table, found {scorer!r:.60}", own))
+        tables.append(_table(scorer, "name"))
+    return tables
 
 
 def _dataset(dataset: Any) -> tuple[dict[str, Any], tuple[dict[str, Any], ...] | None]:

@@ -360,7 +360,7 @@ def _places(pair: tuple[ModelResult, ModelResult]) -> tuple[tuple[str, str], tup
 
 def _on_fallback(wanted: ComparisonRequest, first: Provenance) -> str:
     if wanted.on_fallback not in (None, *ON_FALLBACK):
-        problem = f"{wanted.on_fallback!r} is not one of {' and '.join(ON_FALLBACK)}"
+        problem = f"{wanted.on_fallback!r} is not one of {', '.join(ON_FALLBACK)}"
         raise InputError(Fault("--on-fallback", problem, nearest(str(wanted.on_fallback), ON_FALLBACK)))
     return wanted.on_fallback or ("accept" if first.on_fallback == "accept" else "exclude")
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 import msgspec
 
-from workbench.errors import Fault, InputError
+from workbench.errors import Fault, InputError, nearest
 from workbench.job.job import Job
 from workbench.job.narrowing import whole_number
 from workbench.planning.again import CUT_OFF, KINDS, Kind
@@ -109,7 +109,8 @@ def check_options(options: RunOptions) -> None:
     if options.fresh and options.resume is not None:
         raise InputError(Fault("--resume", "cannot be combined with --fresh"))
     if options.again is not None and options.again not in KINDS:
-        raise InputError(Fault("--again", f"{options.again!r} is not one of {' and '.join(KINDS)}"))
+        near = nearest(str(options.again), KINDS)
+        raise InputError(Fault("--again", f"{options.again!r} is not one of {', '.join(KINDS)}", near))
     if options.again is not None and own:
         raise InputError(Fault("--again", "cannot be combined with --fresh or --resume"))
     if options.again == CUT_OFF and options.max_tokens is None:
