@@ -35,7 +35,7 @@ PLAIN = [{"id": f"p{n}", "input": f"Who wrote book {n}?", "target": f"Author Num
         (PLAIN, "{{ input }}\nAnswer: {{ target }}", "5 of 5 prompts hold the target in their last line: 'p0', 'p1', 'p2' and 2 more"),
         (PLAIN, "{{ input }}\nAnswer:", None),
         ([*PLAIN, {"id": "again", "input": "  who WROTE book 3?"}], "{{ input }}",
-         "1 of 6 prompts are the same as an earlier one, but for case and spaces: 'again'"),
+         "1 of 6 prompts are the same as an earlier one, but for case and spaces: 'again'; rows with the same input and target count as one sample"),
         ([row | {"passage": f"Ann {n}", "explanation": "It is that because of this", "split": "test"}
           for n, row in enumerate(PLAIN)], "{{ input }}", "no prompt shows the columns 'passage'; a template can name them"),
         ([row | {"hint": f"Think of all {n}", "exp": "It is that because of this", "Equation": "( 7 - 2 )", "cot_content": "a b c d e"}

@@ -115,7 +115,7 @@ class PromptChecks:
             )
         if self._doubles:
             text = f"{self._share(self._doubles)} are the same as an earlier one, but for case and spaces"
-            yield "dataset", f"{text}: {_ids(self._doubles)}"
+            yield "dataset", f"{text}: {_ids(self._doubles)}; rows with the same input and target count as one sample"
         if giants := self._giants():
             yield (
                 "dataset",
