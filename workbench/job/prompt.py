@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from workbench.errors import Fault, InputError
+from workbench.errors import Fault, InputError, nearest
 from workbench.job.file import PromptTable
 from workbench.job.job import Job, Variant
 from workbench.records.calls import Sample
@@ -63,8 +63,10 @@ class Prompt:
     def _unsendable(self, sample: Sample) -> Fault:
         field = self._where("template")
         if sample.input == sample.metadata:
-            known = ", ".join(sorted(variables_of(sample)))
-            return Fault(field, f"sample {sample.id!r}: 'input' is undefined", f"the sample has: {known}")
+            columns = sorted(variables_of(sample))
+            near = nearest("input", columns) or f"the sample has: {', '.join(columns)}"
+            hint = f'fields = {{ input = "COLUMN" }} under [dataset] names its column; {near}'
+            return Fault(field, f"sample {sample.id!r}: 'input' is undefined", hint)
         kind = "a list" if isinstance(sample.input, list) else "an object"
         return Fault(field, f"sample {sample.id!r}: the input is {kind}", "name its parts in a template")
 
