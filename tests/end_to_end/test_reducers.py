@@ -63,6 +63,21 @@ def test_what_each_reducer_makes_of_a_sample(bench: Workbench, reducer: str | No
         assert found == (pytest.approx(math.fsum(right) / len(draws)) if draws else None), "every draw of K, counted"
 
 
+def test_epochs_of_which_none_was_sent_are_not_known(bench: Workbench) -> None:
+    """As those that only some samples were sent."""
+    bench.write("sums.jsonl", sums(3))
+    several = job().replace("passes = 1", "passes = 1\nepochs = 3")
+    bench.write("job.toml", several + "[budget]\nrequests = 3\n")
+    bench("run", "job.toml", "--no-report", code=None)
+    (row,) = bench.json("show", "last")["scores"]
+    assert (row["samples"], row["scored"], row["mean"]) == (3, 3, 1.0)
+    assert (row["interval"]["at_worst"], row["interval"]["at_best"]) == (pytest.approx(1 / 3), 1.0)
+    bench.write("job.toml", several)
+    bench("run", "job.toml", "--no-report")
+    (row,) = bench.json("show", "last")["scores"]
+    assert (row["interval"]["at_worst"], row["interval"]["at_best"]) == (1.0, 1.0)
+
+
 def test_a_job_says_how(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job().replace("passes = 1", 'passes = 1\nepochs = 3\nreduce = "pass^3"'))

@@ -65,6 +65,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     scorers: list[str] | None = None
     variants: list[str] | None = None
     reduce: str | None = None
+    epochs: int | None = None
     min_answered: float | None = None
     counted_unknown: list[str] | None = None
 

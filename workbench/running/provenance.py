@@ -66,6 +66,7 @@ def run_started(
         part=msgspec.json.encode(job.part).decode() if job.narrowed else None,
         on_fallback=job.run.on_fallback,
         reduce=None if job.run.reduce == MEAN else job.run.reduce,
+        epochs=job.run.epochs,
         scorers=[scorer.named for scorer in job.scorers],
         min_answered=job.compare.min_answered,
         counted_unknown=job.unscored.unknown or None,

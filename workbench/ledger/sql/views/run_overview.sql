@@ -17,6 +17,7 @@ SELECT
     any_value(scorers) AS scorers,
     any_value(on_fallback) AS on_fallback,
     any_value(reduce) AS reduce,
+    any_value(epochs) AS epochs,
     any_value(min_answered) AS min_answered,
     any_value(counted_unknown) AS counted_unknown,
     arg_max(status, recorded_at) FILTER (event = 'ended') AS status,

@@ -49,7 +49,9 @@ answer AS (
         ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = scorer.scorer
 ),
 epochs AS (
-    SELECT run_id, max(epoch) AS epochs FROM run_items WHERE run_id IN (SELECT unnest(run_ids)) GROUP BY run_id
+    SELECT item.run_id, greatest(max(item.epoch), any_value(run.epochs)) AS epochs
+    FROM run_items AS item JOIN run_overview AS run ON run.run_id = item.run_id
+    WHERE item.run_id IN (SELECT unnest(run_ids)) GROUP BY item.run_id
 ),
 unjudged AS (
     SELECT DISTINCT item.run_id, score.scorer, item.sample_key
