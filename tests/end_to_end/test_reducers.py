@@ -1,6 +1,7 @@
 """Several epochs of a sample become one score, as the job says."""
 
 import math
+import re
 from datetime import timedelta
 from itertools import combinations
 from pathlib import Path
@@ -76,6 +77,21 @@ def test_epochs_of_which_none_was_sent_are_not_known(bench: Workbench) -> None:
     bench("run", "job.toml", "--no-report")
     (row,) = bench.json("show", "last")["scores"]
     assert (row["interval"]["at_worst"], row["interval"]["at_best"]) == (1.0, 1.0)
+
+
+def test_a_table_of_epochs_counts_answers_and_hides_none_that_is_not_right(bench: Workbench) -> None:
+    """Each sample has an answer with a score, and some have one that was cut off beside it."""
+    bench.write("sums.jsonl", sums(8))
+    text = job("Abacus Mini [fast]").replace("passes = 1", "epochs = 4").replace("max_tokens = 64", "max_tokens = 18")
+    bench.write("job.toml", text)
+    heading, first = bench("run", "job.toml", "--local", "--no-report").stdout.splitlines()[-4:-2]
+    (row,) = bench.json("show", "last", "--local")["scores"]
+    assert row["scored"] + row["not_right"] + row["unknown"] == 32
+    assert row["not_right"]
+    assert row["samples"] == row["asked"] == 8
+    names = ("scored", "not right", "unknown")
+    shown = dict(zip(re.split(r"\s{2,}", heading), re.split(r"\s{2,}", first), strict=True))
+    assert [shown[name] for name in names] == [str(row[name.replace(" ", "_")]) for name in names]
 
 
 def test_a_job_says_how(bench: Workbench) -> None:

@@ -23,7 +23,7 @@ from workbench.wording.runs import broken_text, failures_text, run_verdict, unkn
 from workbench.wording.scores import mean_text, with_bounds
 
 _MOST_SHOWN = 5
-_WHERE_MISSING = ("mean", "samples", "not_right", "unknown")
+_WHERE_MISSING = ("mean", "scored", "not_right", "unknown")
 """Columns that say something only where something is without a score."""
 
 
@@ -110,7 +110,7 @@ def _print_scores(found: RunFigures) -> None:
             "scorer": one.scorer,
             "asked": one.samples,
             "mean": _rounded(one.mean),
-            "samples": one.samples,
+            "scored": one.samples,
         }
         | {"of_asked": None if one.interval is None else mean_text(one.interval), "not_right": 0, "unknown": 0}
         | ({"low": _rounded(one.interval.low), "high": _rounded(one.interval.high)} if one.interval else {})
@@ -118,9 +118,9 @@ def _print_scores(found: RunFigures) -> None:
     ]
     shown = columns(
         "model", "scorer", column("of_asked", found.provenance.reduce or "mean"),
-        "low", "high", "asked", "mean", "samples", "not_right", "unknown",
+        "low", "high", "asked", "mean", "scored", "not_right", "unknown",
     )  # fmt: skip
-    if all(row.samples == row.asked for row, _ in found.scores):
+    if all(row.samples == row.asked and not row.not_right and not row.unknown for row, _ in found.scores):
         shown = tuple(one for one in shown if one.name not in _WHERE_MISSING)
     print_table(rows, shown)
 

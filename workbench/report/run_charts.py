@@ -61,7 +61,7 @@ def run_tables(figures: RunFigures) -> dict[str, Table]:
     return {
         "scores": Table(
             "run_scores", of_run(figures, "run_scores", scores), ("model", "scorer"),
-            columns("model", "scorer", "of_asked", "interval", "asked", "mean", "samples", "not_right", "unknown", "left_out"),
+            columns("model", "scorer", "of_asked", "interval", "asked", "mean", "scored", "not_right", "unknown", "left_out"),
         ),
         "asked": table(
             figures.items, "run_items_by_model",
