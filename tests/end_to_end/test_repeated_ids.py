@@ -91,6 +91,8 @@ def test_datasets_show_says_it_too(bench: Workbench) -> None:
     bench.write("clustered.jsonl", rows.replace('"input"', '"cluster": "x", "input"'))
     shown = bench("datasets", "show", "plain.jsonl").stdout
     assert f"note: {SAID}" in shown
+    first = bench.json("datasets", "show", "plain.jsonl", "--samples", str(len(IDS)))["first"]
+    assert sorted(row["id"] for row in first) == ["ann#1", "ann#2", "ben#1", "ben#2", "ben#3", "cleo", "dan"]
     assert '`cluster = "id"` in [dataset] says so' in shown
     assert bench.json("datasets", "show", "plain.jsonl")["repeated_ids"] == 3
     clustered = bench("datasets", "show", "clustered.jsonl").stdout

@@ -76,8 +76,17 @@ def overview(path: Path, layout: Layout | None, most: int, sheet: str | None = N
     return Overview(
         format=format_of(path), layout=taken.name, title=taken.title, note=taken.note, samples=len(lengths), **counts,
         shortest_chars=min(lengths), median_chars=median(lengths), longest_chars=max(lengths), metadata=list(metadata),
-        repeated_ids=ids.again, notes=[*notes_on(path, sheet=sheet), *filter(None, [repeated])], first=first,
+        repeated_ids=ids.again, notes=[*notes_on(path, sheet=sheet), *filter(None, [repeated])], first=_named(first, ids),
     )  # fmt: skip
+
+
+def _named(first: list[Sample], ids: RepeatedIds) -> list[Sample]:
+    """Return the first samples of a file by the names that they have in a run."""
+    own = [sample.id for sample in first]
+    return [
+        msgspec.structs.replace(sample, id=ids.name(sample.id, own[: place + 1].count(sample.id)))
+        for place, sample in enumerate(first)
+    ]
 
 
 def converted(path: Path, layout: Layout | None, sheet: str | None = None) -> Iterator[bytes]:
