@@ -356,6 +356,9 @@ def test_a_file_that_is_open_or_read_only_gets_its_answers_beside_it(bench: Work
         (bench.folder / lock).unlink()
     sheet.chmod(0o444)
     assert "marks.xlsx is read-only" in bench(*fill).stderr
+    (bench.folder / "linked.xlsx").symlink_to(sheet)
+    for same in ("marks.xlsx", "linked.xlsx"):
+        assert "marks.xlsx is read-only" in bench(*fill, "--out", same).stderr
     assert (sheet.read_bytes(), (bench.folder / "marks.filled.xlsx").read_bytes()) == (before, other)
     assert {row["flag"] for row in rows(bench.folder / "marks.filled-2.xlsx")} == {None}
     sheet.chmod(0o640)
@@ -399,12 +402,13 @@ def test_rows_that_change_while_they_are_asked_say_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_sheet_that_is_another_one_by_the_end_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [(), ("--out", "marks.xlsx")], ids=["in place", "by its name"])
+def test_a_sheet_that_is_another_one_by_the_end_is_left_alone(tmp_path: Path, words: tuple[str, ...]) -> None:
     with ThreadedServer(quick(load_config(), 100)) as server:
         bench = Workbench(tmp_path, server)
         bench.write("job.toml", job())
         path = workbook(tmp_path / "marks.xlsx", questions(12))
-        process = started(bench, server, after=4)
+        process = started(bench, server, *words, after=4)
         other = workbook(path, [("x", 1)], ("name", "points")).read_bytes()
         out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err

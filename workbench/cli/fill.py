@@ -59,7 +59,9 @@ def fill(file: Path, job_path: Path, sheet: str | None, variant: str | None, out
     _, part = recorded_part(where, chosen) or (None, Part())
     job = load_job(job_path)
     found = msgspec.structs.replace(read_sheet(file, sheet), path=file.resolve())
-    wanted = ToFill(found, variant, None if out is None else out.resolve())
+    # who names the file itself gets what keeps it from being changed and overwritten, too
+    is_own = out is not None and out.exists() and out.samefile(file)
+    wanted = ToFill(found, variant, None if out is None or is_own else out.resolve())
     check_target(found, wanted.out)
     asked = tagged(options.narrowed_by(given, sheet_job(job, found, variant), part), found.path, sheet, wanted.out)
     filling = anyio.run(checked, where, job, asked, wanted, chosen)
