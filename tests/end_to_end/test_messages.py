@@ -324,6 +324,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("cap without again", "run job.toml --max-tokens 9", nothing),
     ("higher cap that is lower", "run job.toml --again truncated --max-tokens 9", nothing),
     ("higher cap of none", "run job.toml --again truncated --max-tokens 9", job_with("max_tokens = 64", "")),
+    ("export over a ledger", "export r1 --output ledger.duckdb --format csv", then(scored, after("ledger recover"))),
     ("export into no folder", "export r1 --output nowhere/x.csv --format csv", scored),
     ("conversion into no folder", "datasets convert sums.jsonl nowhere/x.jsonl", nothing),
     ("asking nobody", "ask -- ' ' hi", nothing),

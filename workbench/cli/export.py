@@ -13,7 +13,7 @@ import click
 from workbench.api.session import ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import say, terminal_safe, terminal_safe_json
-from workbench.errors import InputError, no_folder
+from workbench.errors import Fault, InputError, no_folder
 from workbench.evaluation.exports import (
     batch_lines,
     json_line,
@@ -26,6 +26,7 @@ from workbench.evaluation.exports import (
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.score_rows import AnswerScore
+from workbench.ledger.store import is_of_duckdb
 
 FORMATS = ("csv", "jsonl", "parquet", "batch", "junit")
 
@@ -44,6 +45,8 @@ def export(run: str | None, form: str, output: Path | None, **given: Any) -> Non
         raise click.UsageError("--format parquet needs --output FILE")
     if output is not None and not output.parent.is_dir():
         raise InputError(no_folder("--output", output.parent))
+    if output is not None and is_of_duckdb(output):
+        raise InputError(Fault("--output", f"{output} is a ledger, and would be lost", "name another file"))
     with reading(ledger_to_read(options.where(given))) as reader:
         run_id = find_run(reader, run)
         if output is None:

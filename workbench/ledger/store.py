@@ -32,6 +32,7 @@ LOG = logging.getLogger("workbench.ledger")
 LOCK_PATIENCE_S = 10.0
 """How long a reader waits for an ingest; one takes a second or two."""
 POLL_S = 0.02
+_MAGIC = b"DUCK"  # behind the checksum of a file that DuckDB made
 _UNKNOWN_ALLOWANCE = AllowanceSettings()
 _LOOKING_S = 0.2  # `is_running` holds a lock for a moment, and must not be taken for a run
 
@@ -251,14 +252,23 @@ def log_of(path: Path) -> Path:
     return path.with_name(f"{name}.wal{mark}{rest}")
 
 
+def is_of_duckdb(path: Path) -> bool:
+    """Return whether a file is there that DuckDB made, as a ledger is."""
+    return _head(path)[8:] == _MAGIC
+
+
 def _is_something_else(path: Path) -> bool:
     """Return whether a file is there that DuckDB did not make; one that cannot be read is reported when it is opened."""
+    head = _head(path)
+    return bool(head) and head[8:] != _MAGIC
+
+
+def _head(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            head = file.read(12)
+            return file.read(8 + len(_MAGIC))
     except OSError:
-        return False
-    return bool(head) and head[8:] != b"DUCK"
+        return b""
 
 
 def is_being_written(journal: Path) -> bool:
