@@ -1,6 +1,6 @@
 """The table of what commands say when they cannot do what was asked: `messages.txt`, made by running the cases.
 
-`pytest tests/end_to_end/test_messages.py tests/end_to_end/test_wrong_input.py -m "slow or not slow" -n 0 --write-messages` writes it again.
+`pytest tests/end_to_end/test_messages.py tests/end_to_end/test_wrong_input.py -m "(slow or not slow) and not team" -n 0 --write-messages` writes it again.
 """
 
 import ast
