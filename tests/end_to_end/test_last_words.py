@@ -283,6 +283,7 @@ def test_a_ledger_of_an_earlier_schema_is_judged_once_more_when_it_is_opened(tmp
         db.execute("DROP TABLE corrected_outcomes CASCADE")
         db.execute("ALTER TABLE runs DROP COLUMN min_answered")
         db.execute("ALTER TABLE runs DROP COLUMN counted_unknown")
+        db.execute("ALTER TABLE runs DROP COLUMN epochs")
         db.execute("DROP TABLE acceptances")
         db.execute("ALTER TABLE gates DROP COLUMN evidence")
         db.execute("ALTER TABLE runs DROP COLUMN part")
