@@ -13,7 +13,7 @@ from workbench.ledger.entries import ModelSeen, RunEnded, SampleSeen, score_entr
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.records.calls import Score
-from workbench.records.outcomes import EFFECTS, Outcome
+from workbench.records.outcomes import EFFECTS, Effects, Outcome
 
 Values = Sequence[float | None]
 _MOST_JOURNALS = 2
@@ -87,7 +87,7 @@ def record(
             writer.append(
                 answer(run_id, number, model=own, sample_key=key, sent_at=at + timedelta(milliseconds=number), ended_at=at + timedelta(seconds=1, milliseconds=number),
                        served_model=apart.get((model, sample), (served or {}).get(model, own)),
-                       completion_tokens=10 * (place + 1), latency_ms=latency_ms(place, sample), answer=_said(said, model, sample),
+                       latency_ms=latency_ms(place, sample), **_tokens(follows, place), answer=_said(said, model, sample),
                        outcome=str(ended), accepted=follows.accepted, scorable=follows.scorable, rerun=follows.rerun)
             )  # fmt: skip
             if follows.accepted:
@@ -98,6 +98,13 @@ def record(
     if journal is None:
         writer.close()
         ingest_journals(bench, _MOST_JOURNALS)
+
+
+def _tokens(follows: Effects, place: int) -> dict[str, int | None]:
+    """Return the usage of a call beside what all have; one that failed says nothing of it."""
+    if follows.drew != "yes":
+        return dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens"))
+    return {"completion_tokens": 10 * (place + 1)}
 
 
 def _parts(side: str, variants: Sequence[str] | None) -> tuple[str, str | None]:

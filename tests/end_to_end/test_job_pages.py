@@ -112,7 +112,7 @@ def test_an_occasion_that_was_resumed_is_one_line_and_one_point(bench: Workbench
     with reading(bench.ledger) as reader:
         runs = reader.all(JobRun, job="j", most=9)
         course = reader.all(JobCourse, job="j", most=9)
-    assert [(run.run_id, run.runs, run.total_tokens) for run in runs] == [("r3", 1, 400), ("r2", 2, 800)]
+    assert [(run.run_id, run.runs, run.total_tokens) for run in runs] == [("r3", 1, 400), ("r2", 2, 600)]
     assert [row.run_id for row in course] == ["r2", "r3"]
     assert course[0].started_at == STARTED_AT + timedelta(hours=1), "where its first run began"
 
