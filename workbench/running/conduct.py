@@ -20,6 +20,7 @@ from workbench.planning.expand import Plan
 from workbench.records.calls import Model
 from workbench.records.endings import EXIT_CODES, RunEnd, RunStatus, RunSummary
 from workbench.running.machines import machines_of
+from workbench.running.options import files_left
 from workbench.running.progress import Progress
 from workbench.running.rules import FanOutSettings
 from workbench.running.signals import Interrupts, caught
@@ -32,6 +33,7 @@ INGEST_EVERY_CALLS = 5_000
 INGEST_EVERY_BYTES = 32 * 2**20
 """Of a team's ledger: other machines read what is in there alone."""
 _ITEMS_A_FRAME = 1000
+_SPARE_FILES = 64
 MOST_UNSENT = 20_000
 """As many samples as a page shows."""
 MOST_NAMED = 3
@@ -191,8 +193,10 @@ class RunExecution:
     async def _prepare_scores(self) -> None:
         """Load what intervals need while answers are waited for: after the run it would keep its scores waiting."""
         await self._has_answer.wait()
-        if self._plan.job.scorers:
-            await anyio.to_thread.run_sync(load_distributions, abandon_on_cancel=True)
+        with contextlib.suppress(OSError, ImportError):  # what is wrong is met again where it is needed
+            # what failed when it was half loaded cannot be loaded again
+            if self._plan.job.scorers and files_left() >= _SPARE_FILES:
+                await anyio.to_thread.run_sync(load_distributions, abandon_on_cancel=True)
 
     async def _ingest_when_due(self) -> None:
         await anyio.to_thread.run_sync(make_file, self._ledger, self._engine)

@@ -138,6 +138,12 @@ def check_occasion(job: Job, options: RunOptions) -> None:
         raise InputError(Fault("--occasion", f"an occasion runs the whole job, not {job.narrowed}"))
 
 
+def files_left() -> int:
+    """Return how many more files this process may open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return (_MOST_FILES if soft == resource.RLIM_INFINITY else soft) - len(os.listdir("/dev/fd"))
+
+
 def within_open_files(job: Job) -> tuple[Job, str]:
     """Return the job with as many requests in flight as there is room for, and what to say where that is fewer.
 
@@ -152,7 +158,7 @@ def within_open_files(job: Job) -> tuple[Job, str]:
         with contextlib.suppress(OSError, ValueError):  # some systems allow fewer than they say
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
             soft = most
-    free = (_MOST_FILES if soft == resource.RLIM_INFINITY else soft) - len(os.listdir("/dev/fd"))
+    free = files_left()
     room = (free - _OTHER_FILES) // _FILES_A_CALL
     if room < 1:
         least = soft - free + _OTHER_FILES + _FILES_A_CALL
