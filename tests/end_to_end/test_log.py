@@ -89,7 +89,7 @@ def test_a_run_that_nobody_watches_asks_a_logger_a_few_times_a_request(
 
 def test_what_intervals_need_is_loaded_while_answers_are_waited_for(tmp_path: Path) -> None:
     """Not before the first answer, which it would delay, and not after the last one, when scores would wait for it."""
-    never = {"id": "never", "simulated": "answers", "latency_ms": {"median": 3_600_000.0}}
+    never = {"id": "never", "simulated": "answers", "latency_ms": {"median": 120_000.0}}
     with ThreadedServer(platform_of(ROUTES[0], never)) as server:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(1))
@@ -98,5 +98,6 @@ def test_what_intervals_need_is_loaded_while_answers_are_waited_for(tmp_path: Pa
         with bench.start("-v", "run", "job.toml", "--no-report") as process:
             before = until_said(process, "ok after")
             assert not [line for line in before if "scipy" in line]
-            until_said(process, "scipy.special")
+            between = until_said(process, "scipy.special")
+            assert not [line for line in between if "ok after" in line], "the other answer is there"
             process.kill()

@@ -21,11 +21,12 @@ from workbench.evaluation.agreements import RunAgreement
 from workbench.evaluation.alarms import open_alarms
 from workbench.evaluation.latest import not_completed_later
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, reading_with_ongoing, status_now
+from workbench.evaluation.ranking import BestAndWorst, best_and_worst
 from workbench.evaluation.references import reference_objects
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.answer_rows import WholeSample
-from workbench.ledger.job_rows import BestAndWorst, ModelMean, RunLine, best_and_worst, run_means
+from workbench.ledger.job_rows import ModelMean, RunLine, run_means
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance, RunId
 from workbench.ledger.run_rows import RunGate, SuspectSample, TakenOut

@@ -2,12 +2,15 @@
 
 import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from workbench.evaluation.factors import Factors, GridInput, factors_of
 from workbench.evaluation.references import ReferencePoint, floor_of, references_of
-from workbench.evaluation.sides import Difference, ModelResult, differences, least_answered, sides_of
+from workbench.evaluation.sides import Coverage, Difference, ModelResult, differences, least_answered, sides_of
+from workbench.job.file import MIN_ANSWERED
+from workbench.ledger.job_rows import ModelMean, run_means
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import RunScorer, SideFigures
@@ -90,3 +93,37 @@ def _ends(found: Interval) -> tuple[float, float]:
     """Return the means at the worst and at the best, alike where only the last digits of a float differ."""
     worst, best = found.at_worst or 0.0, found.at_best or 0.0
     return round(worst, 9), round(best, 9)
+
+
+class BestAndWorst(NamedTuple):
+    """The ranked models of a run with the highest and the lowest mean; both are one where there is no other."""
+
+    best: ModelMean
+    worst: ModelMean
+
+
+def best_and_worst(means: Sequence[ModelMean]) -> dict[str, BestAndWorst]:
+    """Run id -> what has the highest and the lowest mean by the scorer of `run_means`; what is not known lifts none, and a model
+    that is not ranked is neither, but where it is alone.
+
+    Args:
+        means: In the order of the query.
+    """
+    scorers = {row.run_id: row.scorer for row in run_means(means)}
+    sides: dict[str, list[ModelMean]] = {}
+    for row in means:
+        if row.model is not None and row.scorer == scorers.get(row.run_id):
+            sides.setdefault(row.run_id, []).append(row)
+    found = {}
+    for run_id, own in sides.items():
+        wanted = max(row.asked for row in own)
+        ranked = [row for row in own if row.mean is not None and (len(own) == 1 or _is_ranked(row, wanted))]
+        if ranked:
+            ranked.sort(key=lambda row: (row.at_worst or 0.0, row.mean or 0.0))
+            found[run_id] = BestAndWorst(ranked[-1], ranked[0])
+    return found
+
+
+def _is_ranked(row: ModelMean, wanted: int) -> bool:
+    least = MIN_ANSWERED if row.min_answered is None else row.min_answered
+    return Coverage(row.known, wanted, is_bounded=row.at_worst is not None).is_enough(least)

@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
 
-from workbench.job.file import MIN_ANSWERED
 from workbench.ledger.rows import QueryRow
 
 
@@ -157,45 +155,6 @@ def silent_models(means: Sequence[ModelMean]) -> dict[str, list[ModelMean]]:
         if row.mean is None and (row.job, row.model) in scored:
             found.setdefault(row.run_id, []).append(row)
     return found
-
-
-class BestAndWorst(NamedTuple):
-    """The ranked models of a run with the highest and the lowest mean; both are one where there is no other."""
-
-    best: ModelMean
-    worst: ModelMean
-
-
-def best_and_worst(means: Sequence[ModelMean]) -> dict[str, BestAndWorst]:
-    """Run id -> what has the highest and the lowest mean by the scorer of `run_means`; what is not known lifts none, and a model
-    that is not ranked is neither, but where it is alone.
-
-    Args:
-        means: In the order of the query.
-    """
-    scorers = {row.run_id: row.scorer for row in run_means(means)}
-    sides: dict[str, list[ModelMean]] = {}
-    for row in means:
-        if row.model is not None and row.scorer == scorers.get(row.run_id):
-            sides.setdefault(row.run_id, []).append(row)
-    found = {}
-    for run_id, own in sides.items():
-        wanted = max(row.asked for row in own)
-        ranked = [row for row in own if row.mean is not None and (len(own) == 1 or _is_ranked(row, wanted))]
-        if ranked:
-            ranked.sort(key=lambda row: (row.at_worst or 0.0, row.mean or 0.0))
-            found[run_id] = BestAndWorst(ranked[-1], ranked[0])
-    return found
-
-
-def _is_ranked(row: ModelMean, wanted: int) -> bool:
-    """Return whether enough is known of a model, and between which its mean is; see `Coverage`.
-
-    Args:
-        wanted: The most answers that any model of its run was asked for.
-    """
-    least = MIN_ANSWERED if row.min_answered is None else row.min_answered
-    return row.at_worst is not None and row.known >= least * wanted
 
 
 class JobRun(QueryRow, frozen=True):
