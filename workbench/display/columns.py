@@ -29,7 +29,7 @@ class Column(msgspec.Struct, frozen=True):
     """`count`, `amount`, `ms`, `seconds`, `share` and `number` are figures; `text`, `outcome`, `status`, `served`, `moment`,
     `began`, `period`, `job`, `run`, `sample`, `bars`, `card` and `name` are not; `plain` is as its values are."""
     help: str = ""
-    """What the heading means: on hover, and below the terminal's table."""
+    """What the heading means: on hover; on the terminal below what usage is not known."""
 
     @property
     def is_figure(self) -> bool:
