@@ -51,7 +51,7 @@ def latest_lines(found: Latest, drawn: Lately, zone: str, ledger: str) -> list[L
             else [Line("No scheduled run", (), "", commands.on_ledger(ledger, "schedule"))]
         ),
         *_runs(found.scheduled, "scheduled run", found, ledger),
-        *_runs(found.others, "other run", found, ledger),
+        *_runs(found.others, "other run" if found.has_schedule else "run", found, ledger),
         *(
             [Line(_drawn_text(drawn, zone), (), "", commands.on_ledger(ledger, "allowance"))]
             if drawn.since.calls or drawn.window is not None
