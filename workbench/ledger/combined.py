@@ -181,17 +181,18 @@ class RunTables:
 
     def define(self, text: str, views: tuple[str, ...] = VIEW_NAMES) -> None:
         """Define what a query names that is not defined yet, and what that builds on; see `CombinedTables.define`."""
-        self._shared.define(text, views)
         for name in dict.fromkeys(_NAME.findall(text)):
-            if name in self._defined or name not in _of_a_run() or not (name in _ROWS_OF_A_RUN or name in views):
-                continue
-            if name in _ROWS_OF_A_RUN:
-                self._copy(name)
-            else:
-                self._define_view(name, views)
-            self._defined.add(name)
+            if name not in _of_a_run():
+                self._shared.define(name, views)
+            elif name not in self._defined and (name in _ROWS_OF_A_RUN or name in views):
+                if name in _ROWS_OF_A_RUN:
+                    self._copy(name)
+                else:
+                    self._define_view(name, views)
+                self._defined.add(name)
 
     def _copy(self, name: str) -> None:
+        self._shared.define(name)
         where = _ROWS_OF_A_RUN[name].format(run=self._run, paid_by=self._paid_by)
         self._db.execute(f"CREATE TABLE {name} AS FROM main.{name} WHERE {where}")
 
@@ -200,16 +201,15 @@ class RunTables:
         self.define(view, views[: views.index(name)])
         if name in _WORKED_OUT:
             view = view.replace("CREATE OR REPLACE VIEW", "CREATE TABLE", 1)
+        self._db.execute(view)
         if name == _SAMPLE_SCORES:
             self._db.execute(f"CREATE TABLE scores_of_samples AS FROM {name}([{self._run}])")
             own_rule = (
                 "fallbacks = '' OR error('about one run only by the rule of its job')"  # else silently by the wrong one
             )
             self._db.execute(
-                f"CREATE MACRO {name}(run_ids, fallbacks := '') AS TABLE FROM scores_of_samples WHERE {own_rule}"
+                f"CREATE OR REPLACE MACRO {name}(run_ids, fallbacks := '') AS TABLE FROM scores_of_samples WHERE {own_rule}"
             )
-        elif "CREATE OR REPLACE MACRO" not in view:  # the names in a macro are looked up where it is called
-            self._db.execute(view)
 
 
 @cache
