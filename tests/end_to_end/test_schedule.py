@@ -10,6 +10,7 @@ import subprocess
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -289,6 +290,21 @@ def test_what_is_due_and_what_is_not(home: Workbench, platform: ThreadedServer) 
     assert listed["seldom"]["last"] is None
     assert listed["seldom"]["next_at"] == f"{datetime.now(UTC).year + 1}-01-01T00:00:00Z"
     assert first["run_id"] in home("schedule", "often.toml").stdout
+
+
+def test_a_day_with_one_time_by_the_schedule_is_that_time(home: Workbench, platform: ThreadedServer) -> None:
+    def asked(schedule: str, occasion: str) -> Any:
+        home.write("nightly.toml", scheduled(schedule))
+        return home.json("run", "nightly.toml", "--no-report", "--occasion", occasion)["completed"]
+
+    assert asked('on_calendar = "02:00,14:00"', "2026-11-19") == 5, "which of the two it means nothing says"
+    nightly = 'on_calendar = "02:00"'
+    assert asked(nightly, "2026-11-19") == 0, "what was asked as a day stays that"
+    assert asked(nightly, "2026-11-20") == 5
+    assert asked(nightly, "2026-11-20T02:00") == 0, "the timer pays for it no second time"
+    assert asked(nightly, "2026-11-21T02:00") == 5
+    assert asked(nightly, "2026-11-21") == 0
+    assert platform.platform.statistics.requests.total() == 15
 
 
 def test_wrong_input(home: Workbench) -> None:

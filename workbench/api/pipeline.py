@@ -137,6 +137,7 @@ async def plan_job(
     """
     check_options(options)
     ledger = ledger_to_write(where)
+    options = _with_meant_occasion(ledger, job, options)
     async with connected(where, job.ids) as session:
         with _expanded(session, job, options.max_tokens) as plan:
             _check_baseline(ledger, job)
@@ -185,8 +186,9 @@ _SAYS_LESS = (ExitCode.DONE, ExitCode.INCOMPLETE)
 """Exit codes that an error after the answers are safe takes the place of."""
 
 
-def _ready(where: Target, job: Job, options: RunOptions) -> tuple[Job, Ledger]:
-    """Return the job as this machine can carry it out, and where it is recorded, before anything is asked.
+def _ready(where: Target, job: Job, options: RunOptions) -> tuple[Job, Ledger, RunOptions]:
+    """Return the job as this machine can carry it out, where it is recorded, and the options with the occasion that is
+    meant, before anything is asked.
 
     Raises:
         InputError: An option, a folder or a limit of this machine keeps it from running.
@@ -200,7 +202,15 @@ def _ready(where: Target, job: Job, options: RunOptions) -> tuple[Job, Ledger]:
     job, fewer = within_open_files(job)
     if fewer:
         warn(fewer)
-    return job, ledger
+    return job, ledger, _with_meant_occasion(ledger, job, options)
+
+
+def _with_meant_occasion(ledger: Ledger, job: Job, options: RunOptions) -> RunOptions:
+    if options.occasion is None:
+        return options
+    from workbench.schedule.due import meant_occasion  # with parsers that few commands need
+
+    return msgspec.structs.replace(options, occasion=meant_occasion(ledger, job, options.occasion))
 
 
 Shown = Callable[[RunEnd, RunFigures | None], None]
@@ -224,7 +234,7 @@ async def run_job(
         InputError: Before anything is sent, if anything about the job is wrong.
         LockHeldError: The job is running already on this ledger.
     """
-    (job, ledger), handled = _ready(where, job, options), handled_signals()
+    (job, ledger, options), handled = _ready(where, job, options), handled_signals()
     async with connected(where, job.ids, options.occasion) as session:
         with (
             _expanded(session, job, options.max_tokens, session.answers) as plan,

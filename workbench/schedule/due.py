@@ -1,8 +1,8 @@
 """Which occasion of a job is to be asked now, from its schedule, the clock and what the ledger knows of earlier ones."""
 
 from collections import defaultdict, deque
-from datetime import UTC, datetime, timedelta
-from itertools import takewhile
+from datetime import UTC, date, datetime, timedelta
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,6 +84,22 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
     if tried > schedule.retries:
         return Due(None, f"occasion {name} was given up after {tried} runs (the last is {last.run_id})")
     return Due(name, f"run {last.run_id} left it {last.status or _UNFINISHED}")
+
+
+def meant_occasion(ledger: Ledger, job: Job, named: str) -> str:
+    """Return the occasion that a user means: a day to which the job's schedule gives one time is that time.
+
+    As a day it would be another occasion than the timer's, and be paid for again; one that was asked as a day stays that.
+    """
+    if job.schedule is None or "T" in named:
+        return named
+    begins, ends = _moment(named), _moment((date.fromisoformat(named) + timedelta(days=1)).isoformat())
+    came = takewhile(lambda moment: moment < ends, following(job.schedule, begins - timedelta(seconds=1)))
+    moments = list(islice(came, 2))
+    runs = _runs(ledger, job)
+    if len(moments) != 1 or begins in runs:
+        return named
+    return _name(moments[0], runs.get(moments[0], []))
 
 
 def check_still_due(ledger: Ledger, job: Job, occasion: str) -> None:
