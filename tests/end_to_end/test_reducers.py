@@ -71,8 +71,9 @@ def test_epochs_of_which_none_was_sent_are_not_known(bench: Workbench) -> None:
     bench.write("job.toml", several + "[budget]\nrequests = 3\n")
     bench("run", "job.toml", "--no-report", code=None)
     (row,) = bench.json("show", "last")["scores"]
-    assert (row["samples"], row["scored"], row["mean"]) == (3, 3, 1.0)
+    assert (row["samples"], row["scored"], row["unknown"], row["mean"]) == (3, 3, 6, 1.0)
     assert (row["interval"]["at_worst"], row["interval"]["at_best"]) == (pytest.approx(1 / 3), 1.0)
+    assert "3 of 9 answers have a result" in bench("show", "last").stdout
     bench.write("job.toml", several)
     bench("run", "job.toml", "--no-report")
     (row,) = bench.json("show", "last")["scores"]

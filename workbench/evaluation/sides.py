@@ -25,7 +25,7 @@ class Coverage(msgspec.Struct, frozen=True):
     known: int
     """Answers that are scored or not right."""
     wanted: int
-    """The most answers that any model of its run was asked for."""
+    """The most answers that any model of its run was to be asked for."""
     is_bounded: bool
     """Whether it is known between which its mean over all asked is."""
 
@@ -64,7 +64,7 @@ class ModelResult(msgspec.Struct, frozen=True):
     not_right_as: dict[str, int]
     """Why these have none, as `[unscored]` names it -> how many."""
     unknown: int
-    """Answers of which a score is not known."""
+    """Answers of which a score is not known, those never asked for among them."""
     coverage: Coverage
     left_out: int
     """Samples whose only scores are of another model's answers, where those do not count."""
@@ -189,7 +189,8 @@ def sides_of(
     intervals = mean_intervals([of_samples(samples[row.run_id, row.model]) for row in figures])
     most = Counter[str]()
     for (run_id, _), rows in samples.items():
-        most[run_id] = max(most[run_id], sum(row.asked for row in rows if row.excluded is None))
+        wanted = sum(row.scored + row.not_right + row.unknown for row in rows if row.excluded is None)
+        most[run_id] = max(most[run_id], wanted)
     sides = [
         _side(row, samples[row.run_id, row.model], interval, most[row.run_id])
         for row, interval in zip(figures, intervals, strict=True)

@@ -169,11 +169,11 @@ def test_a_model_scored_on_few_samples_does_not_decide_what_the_others_share(led
         ({"m": {"a": 1.0, "b": 0.0}}, "m scores 0.500 [0.01, 0.99] by “exact” on 2 samples."),
         (
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}},
-            "n scores 0.000 to 0.333 [0.00, 0.91] by “exact” on 3 samples. Not ranked: m (1 of 2 answers have a result, and 80 %",
+            "No model is ranked by “exact”. Not ranked: m (1 of 3 answers have a result, and 80 % must); n (2 of 3 answers",
         ),
         (
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}, "o": {"a": 1.0}, "p": {"a": 1.0}},
-            "Not ranked: m, o and p (each: 1 of 2 answers have a result, and 80 % must).",
+            "Not ranked: m and o (each: 1 of 3 answers have a result, and 80 % must); n (2 of 3 answers have a result, and 80 % must); 1 more.",
         ),
         (
             {"m": {"a": 1.0, "b": 1.0, "c": 0.0, "d": 0.0}, "o": {"a": 1.0, "b": 1.0}},

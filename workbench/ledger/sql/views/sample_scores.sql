@@ -5,8 +5,8 @@
 -- scale says so). scale: of value, as [least, most].
 -- not_right_ends: why these are (see `outcomes`; empty: a tool call where a text was asked). Epochs that were never sent are unknown, and so
 -- is a sample that was sent to another side of its run only (asked 0): a side that was stopped early has the mean of as many samples.
--- asked, answered, scored, not_right, unknown and unread (the scorer could not judge it; not where a judge is
--- still to be asked) count epochs; left_out: scored answers of
+-- asked, answered, scored, not_right, unknown (those never sent among them) and unread (the scorer could not judge it; not where a
+-- judge is still to be asked) count epochs; left_out: scored answers of
 -- other models, which do not count. own_id and cluster: see `item_outcomes`. excluded: why the sample is in no mean ('taken out', 'nothing to judge by'; NULL: it is in
 -- them). answers: in an order of their own, to tell whether two runs use the same.
 -- run_ids is a list: a view over all runs would group the scores of the whole ledger first. fallbacks: `exclude` or `accept`;
@@ -79,7 +79,7 @@ planned AS (
     SELECT * FROM sample
     UNION ALL BY NAME
     SELECT of_run.* EXCLUDE (sides), unnest(list_filter(every.sides, lambda one: NOT list_contains(of_run.sides, one))) AS side,
-        0 AS asked, 0 AS answered, CAST([] AS DOUBLE[]) AS scores, 0 AS scored, 0 AS not_right, 1 AS unknown,
+        0 AS asked, 0 AS answered, CAST([] AS DOUBLE[]) AS scores, 0 AS scored, 0 AS not_right, 0 AS unknown,
         CAST([] AS VARCHAR[]) AS not_right_ends, 0 AS unread, 0 AS left_out
     FROM (
         SELECT run_id, scorer, sample_key, any_value(sample_id) AS sample_id, any_value(own_id) AS own_id,
@@ -94,8 +94,9 @@ counted AS (
     SELECT sample.*,
         CASE WHEN sample.invalid THEN 'taken out' WHEN unjudged.run_id IS NOT NULL THEN 'nothing to judge by' END AS excluded,
         CASE WHEN scale IS NULL OR not_right = 0 THEN scores ELSE list_concat(scores, repeat([scale[1]], not_right)) END AS known,
-        CASE WHEN asked = 0 THEN 0 WHEN scale IS NULL THEN not_right + unknown ELSE unknown END + greatest(
-            epochs.epochs - asked, coalesce(CAST(nullif(regexp_extract(reduce, '[0-9]+$'), '') AS BIGINT), 0) - asked, 0
+        greatest(epochs.epochs - asked, 0) AS unsent,
+        CASE WHEN scale IS NULL THEN not_right + unknown ELSE unknown END + greatest(
+            unsent, coalesce(CAST(nullif(regexp_extract(reduce, '[0-9]+$'), '') AS BIGINT), 0) - asked, 0
         ) AS missing
     FROM planned AS sample
     LEFT JOIN unjudged USING (run_id, scorer, sample_key)
@@ -108,8 +109,8 @@ ended AS (  -- of the scored ones, of the known ones, and of each completion: a 
     ) AS means
     FROM counted
 )
-SELECT run_id, side, scorer, sample_key, sample_id, own_id, cluster, asked, answered, scored, not_right, not_right_ends, unknown, unread, left_out,
-    excluded,
+SELECT run_id, side, scorer, sample_key, sample_id, own_id, cluster, asked, answered, scored, not_right, not_right_ends,
+    unknown + unsent AS unknown, unread, left_out, excluded,
     means[1] AS of_scored,
     coalesce(means[2], CASE WHEN list_min(means[3:]) = list_max(means[3:]) THEN list_min(means[3:]) END) AS value,
     list_min(means[3:]) AS low, list_max(means[3:]) AS high,
