@@ -57,6 +57,17 @@ def test_the_command_that_show_names_resumes_the_run(tmp_path: Path) -> None:
     assert (again["reused"], again["completed"], again["status"]) == (7, 3, "complete")
 
 
+def test_a_model_that_a_stopped_run_asked_nothing_is_named(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of(M, M | {"id": "n"})) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(10))
+        bench.write("job.toml", job("m", "n").replace("[run]", "[budget]\nrequests = 1\n[run]"))
+        assert "Not asked: n." in bench("run", "job.toml", "--no-report", code=7).stdout
+        bench.write("job.toml", job("m", "n"))
+        bench("run", "job.toml", "--no-report")
+        assert "Not asked" not in bench("show", "last").stdout
+
+
 @pytest.mark.slow
 def test_a_rerun_goes_on_where_the_budget_ended(tmp_path: Path) -> None:
     with ThreadedServer(platform_of(M)) as server:

@@ -41,7 +41,18 @@ _NOTED = 0.05  # of a model's requests; less is in the table
 def run_verdict(figures: RunFigures) -> str:
     """Return the run in a few sentences, with their numbers."""
     found = figures.standing
-    return " ".join(filter(None, (floor_text(found.floor), leader(found), coverage(figures) or worst_failure(figures))))
+    said = floor_text(found.floor), leader(found), _not_asked(figures), coverage(figures) or worst_failure(figures)
+    return " ".join(filter(None, said))
+
+
+def _not_asked(figures: RunFigures) -> str:
+    """Return the models that a run was to ask, and asked nothing while it asked others."""
+    asked = {row.model for row in figures.items}
+    left = [model for model in planned_by_model(figures) if model not in asked]
+    if not asked or not left:
+        return ""
+    more = [f"{len(left) - _NAMED} more"] if len(left) > _NAMED else []
+    return f"Not asked: {words([*left[:_NAMED], *more])}."
 
 
 def leader(found: Ranking) -> str:
