@@ -202,13 +202,16 @@ def test_units_are_of_the_answers_where_judges_are_still_to_be_asked(
 ) -> None:
     with_judge(bench)
     weight = '[[allowance.weights]]\nmodel = "*"\nsince = 2026-01-01\nprompt = 1\ncompletion = 1\n'
-    allowance = f'[allowance]\nwindow = "month"\ntotal_units = 1000\n{weight}[confirm]\nunits = 500\n'
+    allowance = (
+        f'[allowance]\nwindow = "month"\ntotal_units = 1000\n{weight}[confirm]\nunits = 500\ntotal_tokens = 1000000\n'
+    )
     bench.write("workbench.toml", allowance)
     bench("allowance", "reading", "--used", "5%")
     assert "left of the allowance after it, before its judges are asked: " in bench("plan", "job.toml").stdout
     before = calls(platform)
     said = bench("run", "job.toml", "--no-report", code=3).stderr
-    assert "no bound on its units, more than [confirm] units = 500" in said
+    for what, limit in (("units", "units = 500"), ("tokens", "total_tokens = 1000000")):
+        assert f"no bound on its {what} (what its judges read is not known yet), more than [confirm] {limit}" in said
     assert calls(platform) == before
     bench("run", "job.toml", "--no-report", "--yes")
     bench("run", "job.toml", "--no-report")

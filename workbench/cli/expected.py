@@ -50,20 +50,20 @@ def _sends_text(planned: RunPlan) -> str:
 
 def _above(planned: RunPlan, thresholds: ConfirmSettings) -> list[str]:
     found: list[str] = []
-    tokens, judged = planned.estimate.high_tokens, sum(one.most_calls for one in planned.judges)
-    if tokens is not None:
-        tokens += sum(one.most_calls * one.max_tokens for one in planned.judges)
+    judged = sum(one.most_calls for one in planned.judges)
     # of a judge's calls only the answers have a cap, and what they are asked about is not known yet
+    tokens = None if judged else planned.estimate.high_tokens
     units = None if planned.window is None or judged else planned.window.high_units
+    reads = " (what its judges read is not known yet)" if judged else ""
     if not (sends := _sends_text(planned)):
         return found
     if thresholds.requests is not None and planned.to_send + judged > thresholds.requests:
         found.append(f"it would send {sends}, more than [confirm] requests = {thresholds.requests}")
     if thresholds.total_tokens is not None and (tokens is None or tokens > thresholds.total_tokens):
-        most = "no bound on its tokens" if tokens is None else f"up to {amount(round(tokens))} tokens"
+        most = f"no bound on its tokens{reads}" if tokens is None else f"up to {amount(round(tokens))} tokens"
         found.append(f"{most}, more than [confirm] total_tokens = {thresholds.total_tokens}")
     if thresholds.units is not None and (units is None or units > thresholds.units):
-        most = "no bound on its units" if units is None else f"up to {significant(units)} units"
+        most = f"no bound on its units{reads}" if units is None else f"up to {significant(units)} units"
         found.append(f"{most}, more than [confirm] units = {thresholds.units:g}")
     return found
 
