@@ -49,7 +49,9 @@ def test_too_many_open_files_end_a_run_with_what_it_has(tmp_path: Path) -> None:
         bench.write("sums.jsonl", sums(60))
         bench.write("job.toml", job(limit=8))
         process = bench.start("run", "job.toml", "--no-report", "--json", "--fixed")
-        until(lambda: server.platform.statistics.requests.total() >= 17)  # DuckDB has made its file by then
+        until(lambda: bench.ledger.address.is_made and server.platform.statistics.requests.total() >= 17)
+        with bench.ledger.locked(exclusive=True, patience_s=60):  # DuckDB, which cannot bear it, has made its file
+            pass
         most = max(int(name) for name in os.listdir(f"/proc/{process.pid}/fd")) + 1
         resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (most - 2, most - 2))
         out, err = process.communicate(timeout=60)
