@@ -16,7 +16,9 @@ import pytest
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from tests.unit.ledger.ledger_rows import intent
 from workbench.api.frames import Frames
+from workbench.ledger import ingest
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State
 
@@ -268,6 +270,11 @@ def test_scheduled_jobs_are_estimated_from_their_runs_and_paid_out_of_what_is_le
         record(bench, f"r{number}", {"m": [1.0] * number}, job_toml=f"models = ['m']\n{schedule}", **fields)
     (need,) = bench.json("allowance", "forecast")["scheduled"]
     assert (need["runs"], need["each"]) == (5, (4 * 100 + 60 + 70) / 5), "an occasion is all its runs, a part is none"
+    ingest.record(bench.ledger, [intent("r4", 99)])
+    (need,) = bench.json("allowance", "forecast")["scheduled"]
+    assert (need["each"], need["why"]) == (None, "calls of it reported no usage"), (
+        "one was sent, and its end is not known"
+    )
     assert found["says"].startswith("When it runs out is unknown")
 
 

@@ -25,8 +25,7 @@ latest AS (
     FROM run_overview AS run JOIN file USING (run_id) GROUP BY run.job
 ),
 call AS (
-    SELECT call_draws.*, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown
-    FROM call_draws WHERE drew IS NOT NULL
+    SELECT call_draws.*, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown FROM call_draws
 )
 SELECT paid.run_id, paid.job, latest.job_toml, call.model, count(*) FILTER (call.is_unknown) AS unknown_calls,
     coalesce(sum(call.prompt_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS prompt_tokens,
