@@ -26,9 +26,9 @@ import workbench.settings.clock as clock
 from workbench.allowance.caps import CapUse, caps_used
 from workbench.evaluation.alarms import JobWatches, Watch
 from workbench.evaluation.job_changes import JobChange, job_changes
-from workbench.evaluation.ongoing import Ongoing, reading_with_ongoing
+from workbench.evaluation.ongoing import Ongoing, as_now, reading_with_ongoing
 from workbench.evaluation.ranking import Ranking, standing
-from workbench.ledger.job_rows import ModelOrder
+from workbench.ledger.job_rows import ModelOrder, RunLine
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance, QueryRow
 from workbench.ledger.score_rows import RunScorer
@@ -115,6 +115,8 @@ class PageContext:
     """What jobs show over their occasions, as far as a page asked: several do."""
     rankings: dict[str, Ranking]
     """How the models of runs stand whose pages were asked for before."""
+    lines: dict[str, RunLine]
+    """How runs ended that a page asked for before."""
     over_all: frozenset[str]
     """Names of the pages over the whole ledger that are written with these."""
     single: SingleFile | None
@@ -164,6 +166,14 @@ class PageContext:
             self.rankings[run_id] = standing(reader, reader.only(Provenance, run_id=run_id), scorers)
         return self.rankings[run_id]
 
+    def run_lines(self, run_ids: Sequence[str]) -> dict[str, RunLine]:
+        """Return how runs ended and what they used, by run; what the page before asked for is not asked again."""
+        left = [run_id for run_id in run_ids if run_id not in self.lines]
+        if left:
+            found = as_now(self.reader.all(RunLine, most=len(left), run_ids=left), self.as_of.ongoing)
+            self.lines.update({run.run_id: run for run in found})
+        return {run_id: self.lines[run_id] for run_id in run_ids}
+
     @cached_property
     def changes(self) -> dict[str, list[JobChange]]:
         """What the newest run of each job shows against the one before: the page of all runs and that of a job ask."""
@@ -208,6 +218,7 @@ def asked_of(
             partial(caps_used, reader, ledger),
             as_of,
             watches or JobWatches(),
+            {},
             {},
             frozenset(page.name for page in over_all),
             single,

@@ -14,7 +14,6 @@ from workbench.display.columns import column, columns
 from workbench.evaluation.alarms import open_of
 from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.latest import latest
-from workbench.evaluation.ongoing import as_now
 from workbench.evaluation.run_figures import broken_scorers, unjudged_answers
 from workbench.ledger.job_rows import JobRuns, ModelMean, NewestRun, RunLine, run_means, silent_models
 from workbench.ledger.rows import Provenance, RunId
@@ -56,8 +55,7 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     of_jobs = [run.run_id for run in known if not run.judges]
     logged = of_jobs[:MOST_RUNS]
     run_ids = list(dict.fromkeys([*logged, *(run.run_id for run in newest)]))
-    found = as_now(reader.all(RunLine, most=len(run_ids), run_ids=run_ids), asked.as_of.ongoing)
-    ends = {run.run_id: run for run in found}
+    ends = asked.run_lines(run_ids)
     runs = [ends[run_id] for run_id in logged]
     needs = [run for job in jobs if needs_action(run := ends[job.last_run_id])]
     began = {run.run_id: reader.only(Provenance, run_id=run.run_id) for run in needs}

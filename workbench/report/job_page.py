@@ -48,7 +48,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
     """Ask what a job's page shows."""
     reader, as_of = asked.reader, asked.as_of
     runs = as_now(reader.all(JobRun, job=job, most=MOST_RUNS), as_of.ongoing)
-    ends = {run.run_id: run for run in reader.all(RunLine, most=MOST_RUNS, run_ids=[run.run_id for run in runs])}
+    ends = asked.run_lines([run.run_id for run in runs])
     course = reader.all(JobCourse, job=job, most=MOST_RUNS)
     changes = asked.changes.get(job, [])
     watches = asked.watched(job)
