@@ -119,7 +119,7 @@ def _said(said: str | Mapping[tuple[str, int], str], model: str, sample: int) ->
     return said.get((model, sample), f"answer {sample} of {model}")
 
 
-class PageContext(NamedTuple):
+class AskedEpoch(NamedTuple):
     """One request of a run: what was asked, how it ended, and its score by the scorer `exact`."""
 
     model: str
@@ -130,7 +130,7 @@ class PageContext(NamedTuple):
 
 
 def record_epochs(
-    bench: Workbench, run_id: str, asked: Sequence[PageContext], *, config: str = "{}", **more: Any
+    bench: Workbench, run_id: str, asked: Sequence[AskedEpoch], *, config: str = "{}", **more: Any
 ) -> None:
     """Record a run of these requests, each epoch of a sample by itself."""
     status: str = more.pop("status", "complete")

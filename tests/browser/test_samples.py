@@ -9,9 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Reader
-from tests.compared_runs import PageContext as Asked
+from tests.compared_runs import AskedEpoch, record_epochs
 from tests.compared_runs import record as record_scores
-from tests.compared_runs import record_epochs
 from tests.conftest import Workbench
 from tests.unit.ledger.ledger_rows import STARTED_AT, answer, intent, started
 from workbench.ledger.entries import RunEnded, SampleSeen
@@ -114,7 +113,7 @@ def test_repeats_are_folded_into_their_sample_and_walked_through(reader: Reader,
         ("n", 2): [0.0, 0.0, None],
     }
     asked = [
-        Asked(model, sample, epoch, value, Outcome.ROUTE_DOWN if value is None else Outcome.OK)
+        AskedEpoch(model, sample, epoch, value, Outcome.ROUTE_DOWN if value is None else Outcome.OK)
         for (model, sample), values in right.items()
         for epoch, value in enumerate(values, 1)
     ]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.compared_runs import PageContext, one_journal, record, record_epochs
+from tests.compared_runs import AskedEpoch, one_journal, record, record_epochs
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.pages import Page
@@ -424,11 +424,11 @@ def test_what_is_cut_off_speaks_for_nobody_whatever_reduces_it_without_a_scale(
     bench: Workbench, reduce: str | None
 ) -> None:
     """Cheat is right in its first epoch and cut off in the two others, always."""
-    asked = [PageContext("good", n, epoch, float(n % 4 != 0)) for n in range(60) for epoch in (1, 2, 3)]
+    asked = [AskedEpoch("good", n, epoch, float(n % 4 != 0)) for n in range(60) for epoch in (1, 2, 3)]
     for n in range(60):
         asked += [
-            PageContext("cheat", n, 1, 1.0),
-            *(PageContext("cheat", n, epoch, None, Outcome.TRUNCATED) for epoch in (2, 3)),
+            AskedEpoch("cheat", n, 1, 1.0),
+            *(AskedEpoch("cheat", n, epoch, None, Outcome.TRUNCATED) for epoch in (2, 3)),
         ]
     record_epochs(bench, "r1", asked, config=NO_SCALE, reduce=reduce)
     found = verdict(bench)
@@ -443,8 +443,8 @@ def test_what_is_cut_off_speaks_for_nobody_whatever_reduces_it_without_a_scale(
 def test_epochs_that_were_never_sent_are_unknown(bench: Workbench) -> None:
     """A fast model had five tries at each sample, an equal one had one when the run was stopped."""
     chance = random.Random(5)
-    asked = [PageContext("fast", n, epoch, float(chance.random() < 0.4)) for n in range(80) for epoch in range(1, 6)]
-    asked += [PageContext("slow", n, 1, float(chance.random() < 0.4)) for n in range(80)]
+    asked = [AskedEpoch("fast", n, epoch, float(chance.random() < 0.4)) for n in range(80) for epoch in range(1, 6)]
+    asked += [AskedEpoch("slow", n, 1, float(chance.random() < 0.4)) for n in range(80)]
     record_epochs(bench, "r1", asked, reduce="at_least_1", status="incomplete")
     (beside,) = bench.json("compare", "--no-report", "--baseline", "slow")["differences"]
     assert (beside["side"]["model"], beside["verdict"]) == ("fast", "open")
@@ -453,10 +453,10 @@ def test_epochs_that_were_never_sent_are_unknown(bench: Workbench) -> None:
 
 def test_what_the_lost_answers_cannot_change_is_known(bench: Workbench) -> None:
     """Of pass@2 one right answer of two decides, whatever the lost one was."""
-    asked = [PageContext("sure", n, 1, 1.0) for n in range(20)] + [
-        PageContext("sure", n, 2, None, Outcome.ROUTE_DOWN) for n in range(20)
+    asked = [AskedEpoch("sure", n, 1, 1.0) for n in range(20)] + [
+        AskedEpoch("sure", n, 2, None, Outcome.ROUTE_DOWN) for n in range(20)
     ]
-    asked += [PageContext("wrong", n, epoch, 0.0) for n in range(20) for epoch in (1, 2)]
+    asked += [AskedEpoch("wrong", n, epoch, 0.0) for n in range(20) for epoch in (1, 2)]
     record_epochs(bench, "r1", asked, reduce="pass@2")
     (beside,) = bench.json("compare", "--no-report", "--baseline", "wrong")["differences"]
     assert (beside["verdict"], beside["unknown"], beside["shared"]) == ("better", 0, 20)
