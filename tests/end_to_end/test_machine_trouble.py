@@ -100,7 +100,7 @@ def traceback_of(done: subprocess.CompletedProcess[str], said: str) -> str:
 OF_SCORING = (
     "import workbench.evaluation.rescore as ours\ndef fault(*_, **__):\n    return {}['value']\nours._judged = fault\n"
 )
-OF_PAGES = "import workbench.report.ledger_pages as ours\ndef fault(*_, **__):\n    return {}['value']\nours.write_pages = fault\n"
+OF_PAGES = "import workbench.report.ledger_pages as ours\ndef fault(*_, **__):\n    return {}['value']\nours._together = fault\n"
 
 
 @pytest.mark.slow
@@ -149,7 +149,7 @@ MORE_FAULTS = [
 def test_only_what_passes_by_itself_is_a_note(bench: Workbench, error: str, code: int, told: str) -> None:
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job("sim/instant"))
-    fault = f"import workbench.report.ledger_pages as ours\ndef fault(*_, **__):\n    raise {error}\nours.write_pages = fault\n"
+    fault = f"import workbench.report.ledger_pages as ours\ndef fault(*_, **__):\n    raise {error}\nours._together = fault\n"
     done = with_a_fault(bench, fault, "run", "job.toml")
     assert done.returncode == code, done.stderr
     assert told in done.stderr

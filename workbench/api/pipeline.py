@@ -43,6 +43,7 @@ from workbench.errors import (
 )
 from workbench.evaluation.alarms import watches_of
 from workbench.evaluation.gates import ask_gates, is_met, record_gates, record_status, undecidable_gates
+from workbench.evaluation.ongoing import reading_with_ongoing
 from workbench.evaluation.rescore import DatasetColumns, rescore
 from workbench.evaluation.run_figures import RunFigures, broken_scorers, find_run, judges_nothing, run_figures
 from workbench.job.file import PREVIOUS, GatesTable
@@ -348,20 +349,27 @@ def _columns(plan: Plan) -> DatasetColumns:
 
 
 def _shown(ledger: Ledger, options: RunOptions, show: Shown | None, end: RunEnd) -> RunEnd:
-    """Show what a run found, and write its pages, of which both need the same figures."""
-    run_id = end.summary.run_id
-    if show is None and options.reports is None:
-        return end
-    figures = None
-    with contextlib.suppress(WorkbenchError, OSError), reading(ledger, frugal=True) as reader:
-        figures = run_figures(reader, run_id)
-    if show is not None:
-        show(end, figures)
+    """Show what a run found, and write its pages, for which its rows are read once."""
+    run_id, figures = end.summary.run_id, None
     if options.reports is None:
+        if show is not None:
+            with contextlib.suppress(WorkbenchError, OSError), reading(ledger, frugal=True) as reader:
+                figures = run_figures(reader, run_id)
+            show(end, figures)
         return end
-    from workbench.report.ledger_pages import INDEX, write_pages
+    try:
+        with reading_with_ongoing(ledger) as read:
+            figures = run_figures(read[0], run_id)
+            if show is not None:
+                show(end, figures)
+            from workbench.report.ledger_pages import ended_run_pages  # loaded once the result is shown
 
-    path = write_pages(ledger, [run_id], options.reports, over_all=(INDEX,), figures=figures)[0]
+            write = ended_run_pages(ledger, options.reports, read, figures)
+    except (WorkbenchError, OSError):
+        if show is not None and figures is None:
+            show(end, None)
+        raise
+    path = write()[0]
     return msgspec.structs.replace(end, summary=msgspec.structs.replace(end.summary, report=str(path)))
 
 

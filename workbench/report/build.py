@@ -204,25 +204,40 @@ def asked_of(
     Raises:
         UnreachableError: The server of a team's ledger does not answer.
     """
-    with reading_with_ongoing(ledger) as (reader, going_on):
-        as_of = AsOf(clock.now(), going_on)
-        period, colours = reader.only(LedgerPeriod), colours_of(reader)
-        yield PageContext(
-            reader,
-            ledger.name if single is None else ledger.path.name,  # whoever is sent a file need not know where ours lie
-            folder,
-            period,
-            colours,
-            ledger.zone,
-            ledger.allowance,
-            partial(caps_used, reader, ledger),
-            as_of,
-            watches or JobWatches(),
-            {},
-            {},
-            frozenset(page.name for page in over_all),
-            single,
-        )
+    with reading_with_ongoing(ledger) as read:
+        yield page_context(ledger, folder, read, watches, over_all, single)
+
+
+def page_context(
+    ledger: Ledger,
+    folder: Path,
+    read: tuple[Reader, list[Ongoing]],
+    watches: JobWatches | None = None,
+    over_all: Sequence["Page"] = (),
+    single: SingleFile | None = None,
+) -> PageContext:
+    """Return what pages are built from, of a ledger that is read already; see `asked_of`.
+
+    Args:
+        read: As `reading_with_ongoing` yields it.
+    """
+    reader, going_on = read
+    return PageContext(
+        reader,
+        ledger.name if single is None else ledger.path.name,  # whoever is sent a file need not know where ours lie
+        folder,
+        reader.only(LedgerPeriod),
+        colours_of(reader),
+        ledger.zone,
+        ledger.allowance,
+        partial(caps_used, reader, ledger),
+        AsOf(clock.now(), going_on),
+        watches or JobWatches(),
+        {},
+        {},
+        frozenset(page.name for page in over_all),
+        single,
+    )
 
 
 class Page(NamedTuple):

@@ -1,17 +1,27 @@
 """The pages over a whole ledger, and a run's, written together so that no link between them is dead."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from workbench.evaluation.alarms import JobWatches
+from workbench.evaluation.ongoing import Ongoing
 from workbench.evaluation.run_figures import RunFigures
-from workbench.ledger.queries import reading
+from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import RunId
 from workbench.ledger.store import POLL_S, Ledger
 from workbench.report.allowance_page import allowance_page
-from workbench.report.build import Page, SingleFile, asked_of, ledger_page, take_rights_of
+from workbench.report.build import (
+    Draft,
+    Page,
+    PageContext,
+    SingleFile,
+    asked_of,
+    ledger_page,
+    page_context,
+    take_rights_of,
+)
 from workbench.report.index_page import index_page
 from workbench.report.job_page import job_page
 from workbench.report.routes_page import routes_page
@@ -36,7 +46,6 @@ def write_pages(
     folder: Path,
     *,
     over_all: Sequence[Page] = PAGES,
-    figures: RunFigures | None = None,
     each: Callable[[str], None] = lambda _: None,
 ) -> list[Path]:
     """Render the pages of some runs, and those over the whole ledger.
@@ -46,7 +55,6 @@ def write_pages(
         run_ids: Whose pages are wanted.
         folder: For pages; created if missing.
         over_all: Which of the latter; the others stay as they are.
-        figures: Of the first run, where they were asked for just before.
         each: Called with every run once its page is there, by several threads where there are many.
 
     Returns:
@@ -69,19 +77,52 @@ def write_pages(
         for place in range(0, len(starts), _READINGS_AT_ONCE):
             list(pool.map(write_from, starts[place : place + _READINGS_AT_ONCE]))  # the first error ends it
             time.sleep(4 * POLL_S)  # else a run that has ended never finds the ledger without a reader
+    first = run_ids[:1]
     with asked_of(ledger, folder, watches, over_all) as asked:
-        first = [run_page(asked, run_id, PAGES, figures) for run_id in run_ids[:1]]
-        jobs |= {job: None for job, _ in first}
-        of_jobs = [job_page(asked, job, PAGES) for job in jobs]
-        whole = [ledger_page(asked, page, PAGES) for page in over_all]
-    for run_id, (_, write) in zip(run_ids[:1], first, strict=True):
-        written[run_id] = write()
+        write = _together(asked, [run_page(asked, run_id, PAGES) for run_id in first], jobs, over_all)
+    paths = write()
+    for run_id, path in zip(first, paths, strict=False):
+        written[run_id] = path
         each(run_id)
-    for write in of_jobs:
-        write()
-    paths = [written[run_id] for run_id in run_ids] + [write() for write in whole]
-    take_rights_of(folder)
-    return paths
+    return [written[run_id] for run_id in run_ids] + paths[len(first) :]
+
+
+def _together(
+    asked: PageContext, runs: Sequence[tuple[str, Draft]], jobs: Iterable[str], over_all: Sequence[Page]
+) -> Callable[[], list[Path]]:
+    """Ask what pages show beside those of some runs; returns what writes all of them, and their paths but for those of jobs.
+
+    Args:
+        runs: Pages of runs, each with the name of its job.
+        jobs: Further ones whose pages are wanted.
+    """
+    of_jobs = [job_page(asked, job, PAGES) for job in dict.fromkeys([*jobs, *(job for job, _ in runs)])]
+    whole = [ledger_page(asked, page, PAGES) for page in over_all]
+
+    def write() -> list[Path]:
+        paths = [draft() for _, draft in runs]
+        for draft in of_jobs:
+            draft()
+        paths += [draft() for draft in whole]
+        take_rights_of(asked.folder)
+        return paths
+
+    return write
+
+
+def ended_run_pages(
+    ledger: Ledger, folder: Path, read: tuple[Reader, list[Ongoing]], figures: RunFigures
+) -> Callable[[], list[Path]]:
+    """Ask what the pages of a run that has just ended, of its job and of all runs show, where its figures are known already.
+
+    Args:
+        read: As `reading_with_ongoing` yields it.
+
+    Returns:
+        What writes them, once the ledger is let go, and returns the absolute paths: the run's first.
+    """
+    asked = page_context(ledger, folder, read, over_all=(INDEX,))
+    return _together(asked, [run_page(asked, figures.provenance.run_id, PAGES, figures)], (), (INDEX,))
 
 
 def single_page(ledger: Ledger, run_id: str, folder: Path, single: SingleFile = SingleFile()) -> Path:  # noqa: B008 - frozen
