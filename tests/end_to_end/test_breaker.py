@@ -10,8 +10,8 @@ import pytest
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from workbench.local_platform.server import ThreadedServer
+from workbench.records.endings import MOST_NAMED
 from workbench.running.breaker import IN_A_ROW, MOST_TRIALS
-from workbench.running.conduct import MOST_NAMED
 
 GOOD = {"id": "good", "simulated": "answers"}
 

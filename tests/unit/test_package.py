@@ -87,6 +87,25 @@ workbench.main(["demo", "--no-progress"], standalone_mode=False)
     assert set(json.loads(done.stdout.splitlines()[-1])) & HEAVY == {"aiohttp", "duckdb", "httpx"}
 
 
+def test_the_embedded_platform_starts_before_what_speaks_to_it_is_loaded(tmp_path: Path) -> None:
+    """Both take a third of a second, and side by side no longer than one."""
+    script = f"""
+import json, os, subprocess, sys
+from workbench.cli.main import workbench
+
+class Started(subprocess.Popen):
+    def __init__(self, *_, **__):
+        print(json.dumps(sorted(sys.modules)), flush=True)
+        os._exit(0)
+
+subprocess.Popen = Started
+os.chdir({str(tmp_path)!r})
+workbench.main(["demo", "--no-progress"], standalone_mode=False)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert set(json.loads(done.stdout.splitlines()[-1])) & HEAVY == {"duckdb"}
+
+
 def test_what_is_exported_is_there_and_shares_no_name_with_a_room() -> None:
     assert workbench.__all__ == sorted(workbench.__all__)
     assert all(getattr(workbench, name).__doc__ for name in workbench.__all__)

@@ -82,7 +82,6 @@ from workbench.records.endings import (
     occasion_generation,
 )
 from workbench.routes.probes import experience_of
-from workbench.running.conduct import RunExecution
 from workbench.running.ghosts import longest_s
 from workbench.running.machines import machines_of
 from workbench.running.options import RunOptions, check_occasion, check_options, within_open_files
@@ -258,6 +257,8 @@ async def run_job(
             is_simulated = _is_simulated(session, plan)
             started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=is_simulated)
             started = _with_options(started, ledger, job, options)
+            from workbench.running.conduct import RunExecution  # loads the client, as `connected` does, and no sooner
+
             conductor = RunExecution(plan, session.client, ledger, started, session.models)
             if len(plan) > 1:  # a single question is a person's
                 session.client.send_as_batch()

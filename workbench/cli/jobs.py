@@ -32,8 +32,7 @@ from workbench.ledger.store import Ledger
 from workbench.planning.lint import refuse
 from workbench.planning.models import GATEWAY_ATTEMPTS
 from workbench.planning.run_plan import PlannedJudge
-from workbench.records.endings import RunEnd, RunStatus, RunSummary
-from workbench.running.conduct import MOST_NAMED
+from workbench.records.endings import MOST_NAMED, RunEnd, RunStatus, RunSummary
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, restore
 from workbench.wording.references import planned_text

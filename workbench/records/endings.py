@@ -34,6 +34,8 @@ EXIT_CODES = {
     RunStatus.GATE_FAILED: ExitCode.GATE_NOT_MET,
 }
 """Of a run with this status, unless what ended it has its own code."""
+MOST_NAMED = 3
+"""Of more failed routes the run's last line says only how many."""
 
 
 class TokenSums(msgspec.Struct, frozen=True):

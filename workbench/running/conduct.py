@@ -18,7 +18,7 @@ from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.store import Ledger
 from workbench.planning.expand import Plan
 from workbench.records.calls import Model
-from workbench.records.endings import EXIT_CODES, RunEnd, RunStatus, RunSummary
+from workbench.records.endings import EXIT_CODES, MOST_NAMED, RunEnd, RunStatus, RunSummary
 from workbench.running.machines import machines_of
 from workbench.running.options import files_left
 from workbench.running.progress import Progress
@@ -36,8 +36,6 @@ _ITEMS_A_FRAME = 1000
 _SPARE_FILES = 64
 MOST_UNSENT = 20_000
 """As many samples as a page shows."""
-MOST_NAMED = 3
-"""Of more failed routes the run's last line says only how many."""
 
 
 class RunExecution:
