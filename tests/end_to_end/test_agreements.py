@@ -32,15 +32,19 @@ TARGETS = [LABELS[number % 3] for number in range(45)]
 def judged(
     bench: Workbench, given: dict[str, Sequence[str | None]], targets: Sequence[str] = TARGETS, **more: Any
 ) -> None:
-    """Record a run whose models gave these labels."""
+    """Record a run whose models gave these labels; `values_of` are those that their scores are of, where these are others."""
+    scored = more.pop("values_of", None)
     record(
         bench,
         more.pop("run_id", "r1"),
         {
-            model: [None if one is None else float(one == target) for one, target in zip(labels, targets, strict=False)]
+            model: [
+                None if one is None else float(one == target)
+                for one, target in zip(scored or labels, targets, strict=False)
+            ]
             for model, labels in given.items()
         },
-        config=EXACT,
+        config=more.pop("config", EXACT),
         targets=targets,
         extracted=lambda model, sample: given[model][sample],
         **more,
@@ -150,6 +154,29 @@ def test_of_two_runs_what_says_the_same_everywhere_has_no_line_and_costs_the_res
     }
     assert found["one"]["adjusted_p"] == found["one"]["found"]["p_value"]
     assert found["two"]["adjusted_p"] == 1
+
+
+def test_labels_are_read_by_the_settings_that_recorded_them(bench: Workbench) -> None:
+    """Folded by one run's scorer and kept as they are by the other's, the same answers say the same."""
+    targets = [one.title() for one in TARGETS]
+    often = [targets[(number + (number % 3 == 0)) % 3] for number in range(45)]
+    judged(bench, {"m": often}, targets, config='{"name":"exact"}')
+    judged(bench, {"m": [one.lower() for one in often]}, targets, run_id="r2", values_of=often)
+    for runs in (("r1", "r2"), ("r2", "r1")):
+        found = bench.json("compare", *runs, "--no-report")
+        assert {one["figure"]: (one["found"]["differing"], one["verdict"]) for one in found["agreement"]} == {
+            figure: (0, "none shown") for figure in ("kappa", "accuracy", "macro F1")
+        }
+        assert "The settings of “exact” are not the same" in " ".join(found["notes"])
+    judged(bench, {"m": often}, targets, run_id="r3", config='{"name":"match"}')
+    assert bench.json("compare", "r1", "r3", "--no-report")["agreement"] == []
+
+
+def test_classes_that_only_one_of_two_settings_tells_apart_are_not_compared(bench: Workbench) -> None:
+    mixed = ["Yes" if number % 2 else "yes" for number in range(45)]
+    judged(bench, {"m": mixed}, mixed, config='{"name":"exact"}')
+    judged(bench, {"m": ["yes"] * 45}, mixed, run_id="r2", values_of=mixed)
+    assert bench.json("compare", "r1", "r2", "--no-report")["agreement"] == []
 
 
 @pytest.mark.slow

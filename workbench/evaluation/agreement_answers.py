@@ -83,6 +83,8 @@ class TargetAnswers(msgspec.Struct, frozen=True):
     answers: dict[tuple[str, str], dict[tuple[str, int], SaidAnswer]]
     """(run id, side) -> sample key and epoch -> the answer."""
     samples: dict[str, Sample]
+    own_labels: dict[str, ComparedPart]
+    """Run id -> the labels as its scorer reads them, where its settings are not those by which `parts` are read."""
 
     def of(self, part: ComparedPart, run_id: str, side: str) -> GivenAnswers:
         """Return the answers of one side; where another of its run was asked and it was not, its answer is unknown."""
@@ -100,9 +102,10 @@ class TargetAnswers(msgspec.Struct, frozen=True):
 
     def _of(self, part: ComparedPart, side: tuple[str, str], keys: Sequence[tuple[str, int]]) -> GivenAnswers:
         answers, there = self.answers.get(side, {}), [key for key in keys if key[0] in part.right]
+        own = self.own_labels.get(side[0], part)
         return GivenAnswers(
             there,
-            [_read(part, key[0], answers.get(key)) for key in there],
+            [_read(own, key[0], answers.get(key)) for key in there],
             [part.right[sample_key] for sample_key, _ in there],
             [self.clusters[sample_key] for sample_key, _ in there],
         )
@@ -124,7 +127,8 @@ def target_answers(
     cluster: str = "cluster",
     on_fallback: str | None = None,
 ) -> TargetAnswers | None:
-    """Return the answers of runs as the first scorer that can read them beside their targets; None where none can.
+    """Return the answers of runs as the first scorer that can read them beside their targets; None where none can, or where it
+    means something else in another of the runs.
 
     Args:
         scorers: With their settings, the first that is to be asked first.
@@ -139,10 +143,36 @@ def target_answers(
     for row, scorer in able:
         parts, left_out = compared_parts(scorer, samples)
         if parts:
+            others = {one.run_id: recorded_scorer(one) for one in scorers if one.scorer == row.scorer and one.scored}
+            own_labels = _own_labels(scorer, parts, others, samples)
+            if own_labels is None:
+                return None
             asked = {"run_ids": list(run_ids), "scorer": row.scorer, "on_fallback": on_fallback}
             rows = ((one, _said(one, scorer)) for one in reader.each(AgreementAnswer, **asked))
-            return _beside(row.scorer, (parts, left_out), targets, samples, rows)
+            return _beside(row.scorer, (parts, left_out), targets, samples, rows, own_labels)
     return None
+
+
+def _own_labels(
+    scorer: Scorer, parts: Sequence[ComparedPart], others: Mapping[str, Scorer | None], samples: Mapping[str, Sample]
+) -> dict[str, ComparedPart] | None:
+    """Return by run how other settings of a scorer read labels, which are recorded as they compare; None where a run's scorer
+    is of another kind, or its classes are others.
+
+    Args:
+        parts: As the scorer reads them.
+        others: Run id -> the scorer of this name there.
+    """
+    own = {}
+    for run_id, other in others.items():
+        if type(other) is not type(scorer) or other.reads != scorer.reads:
+            return None
+        if other != scorer and scorer.reads == "label":
+            read = compared_parts(other, samples)[0]
+            if [part.right for part in read] != [part.right for part in parts]:
+                return None
+            (own[run_id],) = read
+    return own
 
 
 def _said(row: AgreementAnswer, scorer: Scorer) -> SaidAnswer:
@@ -175,6 +205,7 @@ def _beside(
     targets: Sequence[AgreementTarget],
     samples: dict[str, Sample],
     rows: Iterable[tuple[AgreementAnswer, SaidAnswer]],
+    own_labels: dict[str, ComparedPart],
 ) -> TargetAnswers:
     answers: dict[tuple[str, str], dict[tuple[str, int], SaidAnswer]] = {}
     unjudged = set()
@@ -195,6 +226,7 @@ def _beside(
         {one.sample_key: one.cluster or one.sample_key for one in targets},
         answers,
         samples,
+        own_labels,
     )
 
 
