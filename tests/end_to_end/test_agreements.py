@@ -172,6 +172,28 @@ def test_labels_are_read_by_the_settings_that_recorded_them(bench: Workbench) ->
     assert bench.json("compare", "r1", "r3", "--no-report")["agreement"] == []
 
 
+def test_rows_that_are_one_sample_count_once_and_always_the_same(bench: Workbench) -> None:
+    """Ten of fifty rows repeat an earlier one, and each is asked twice: eighty answers, whatever was sent of them."""
+    bench.environment.pop("WORKBENCH_BASE_URL", None)
+    grading(bench)
+    essays = [json.loads(line) for line in (bench.folder / "essays.jsonl").read_text().splitlines()]
+    again = [{**one, "id": f"again {one['id']}"} for one in essays[:10]]
+    bench.write("essays.jsonl", "".join(json.dumps(one) + "\n" for one in [*essays, *again]))
+    whole = (bench.folder / "job.toml").read_text().replace("[run]", "[run]\nepochs = 2")
+    bench.write("job.toml", f"{whole}\n[budget]\nrequests = 100\n")
+    bench("run", "job.toml", "--local", "--no-report", code=7)
+    sides = bench.json("show", "--local")["agreement"]["sides"]
+    assert {one["asked"] for one in sides if not one["is_people"]} == {80}
+    assert sum(one["unknown"] for one in sides if not one["is_people"]) >= 60, "a hundred of 160 or fewer were sent"
+    bench.write("job.toml", whole)
+    bench("run", "job.toml", "--local", "--no-report")
+    bench.write("job.toml", whole.replace("epochs = 2", "epochs = 3"))
+    bench("run", "job.toml", "--local", "--no-report")
+    newest, earlier = (run["run_id"] for run in bench.json("runs", "--local")[:2])
+    found = bench.json("compare", newest, earlier, "--local", "--no-report")["agreement"]
+    assert {(one["asked"], one["found"]["differing"]) for one in found} == {(80, 0)}
+
+
 def test_classes_that_only_one_of_two_settings_tells_apart_are_not_compared(bench: Workbench) -> None:
     mixed = ["Yes" if number % 2 else "yes" for number in range(45)]
     judged(bench, {"m": mixed}, mixed, config='{"name":"exact"}')
