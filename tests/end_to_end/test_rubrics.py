@@ -1,6 +1,7 @@
 """Answers that two judges, or two rubrics of one, judge otherwise: how many, which way, and which they are."""
 
 import html
+import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -134,6 +135,23 @@ def test_a_judge_that_changed_its_mind_is_told(bench: Workbench) -> None:
     assert twice(bench) == [
         "By “strict” 1 of 3 answers is judged otherwise than when it was asked first: 1 right there and wrong here, 0 the other way."
     ]
+
+
+def test_what_was_judged_by_another_target_is_no_difference(judged: Workbench) -> None:
+    """A judge that follows the target says something else once that is corrected, and has not changed its mind."""
+    write(judged, JUDGE.format(label="sure", model="sure", more=""))
+    run_id = judged.json("run", "job.toml", "--no-report")["run_id"]
+    rows = [json.loads(line) for line in (judged.folder / "sums.jsonl").read_text().splitlines()]
+    for row in rows[:5]:
+        row["target"] = "1000001"
+    judged.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    again = judged.json("run", "job.toml", "--no-report")["run_id"]
+    assert verdicts(judged, run_id, "sure") != verdicts(judged, again, "sure")
+    assert judged.json("compare", run_id, again, "--no-report")["judged_twice"] == []
+    judged("targets", "apply", "job.toml", "--reason", "wrong", code=3)
+    judged("score", run_id, "--yes")
+    assert verdicts(judged, run_id, "sure") == verdicts(judged, again, "sure")
+    assert judged.json("compare", run_id, again, "--no-report")["judged_twice"] == []
 
 
 def test_nothing_is_said_where_nothing_was_judged_twice(bench: Workbench) -> None:

@@ -78,10 +78,11 @@ class JudgedTwice(msgspec.Struct, frozen=True):
 
 
 class _Judged(NamedTuple):
-    """What one rubric says, by answer."""
+    """What one rubric says."""
 
     rubric: Rubric
-    verdicts: dict[tuple[str, int], AnswerVerdict]
+    verdicts: dict[tuple[str, int, str], AnswerVerdict]
+    """By answer, and by the sample whose target it was judged by."""
 
 
 def judged_twice(
@@ -100,10 +101,11 @@ def judged_twice(
         "cluster": cluster,
         "on_fallback": on_fallback,
     }
-    found: dict[tuple[str, str], dict[tuple[str, int], AnswerVerdict]] = {}
+    found: dict[tuple[str, str], dict[tuple[str, int, str], AnswerVerdict]] = {}
     for row in reader.all(AnswerVerdict, **asked):
         if row.model in models:
-            found.setdefault((row.scorer, row.scorer_config), {})[row.answer_run_id, row.answer_call_no] = row
+            judged = row.answer_run_id, row.answer_call_no, row.sample_key
+            found.setdefault((row.scorer, row.scorer_config), {})[judged] = row
     order = list(dict.fromkeys(row.scorer for row in settings))
     judged_at = {key: max(row.judged_at for row in rows.values()) for key, rows in found.items()}
     newest = {scorer: at for (scorer, _), at in sorted(judged_at.items(), key=lambda one: one[1])}
