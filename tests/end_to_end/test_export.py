@@ -55,6 +55,22 @@ def test_junit_has_a_failure_by_scorer_and_an_error_without_an_answer(answered: 
     assert "numeric: " in (failure.text or ""), "and why"
 
 
+def test_junit_has_an_error_for_what_was_never_sent(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(6))
+    bench.write("job.toml", job("sim/instant", "sim/extract") + "[budget]\nrequests = 4\n")
+    bench.json("run", "job.toml", "--no-report", code=7)
+    suites = fromstring(bench("export", "--format", "junit").stdout)
+    assert [suite.get("name") for suite in suites] == ["sim/instant", "sim/extract"]
+    sent = [len(suite) - 1 for suite in suites]
+    assert sum(sent) == 4
+    for suite, count in zip(suites, sent, strict=True):
+        assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == (str(count + 1), "0", "1")
+        error = suite[-1].find("error")
+        assert error is not None
+        assert error.get("message") == f"{6 - count} of 6 requests were never sent"
+    assert len(bench("export", "--format", "jsonl").stdout.splitlines()) == 4
+
+
 def test_rows_in_every_format_say_the_same(answered: Workbench, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in answered("export", "--format", "jsonl").stdout.splitlines()]
     table = list(csv.DictReader(io.StringIO(answered("export", "--format", "csv").stdout)))

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element, SubElement
 import msgspec
 
 from workbench.display.text import significant, visible
+from workbench.evaluation.failures import planned_by_side
 from workbench.ledger.answer_rows import RecordedAnswer, RunReply
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance, RunShape
@@ -138,7 +139,8 @@ def junit(reader: Reader, run_id: str) -> Element:
     """JUnit XML: a suite per model, a case per sample and epoch; a failure where a scorer says wrong or there is no score by the
     model's own doing, an error where there is no answer, or a scorer failed on it.
 
-    A case is skipped where no scorer could judge it, or where it is left out of the scores.
+    A case is skipped where no scorer could judge it, or where it is left out of the scores. All requests of a model that were
+    never sent are one more error.
     """
     run = reader.only(Provenance, run_id=run_id)
     names = [scorer.scorer for scorer in reader.all(RunScorer, run_ids=[run_id])]
@@ -147,12 +149,17 @@ def junit(reader: Reader, run_id: str) -> Element:
     for answer, own in scored_answers(reader, run_id):
         case = _Case(answer, {name: own[name] for name in names if name in own})
         suites.setdefault(answer.side, []).append(case)
-    for side, cases in suites.items():
-        kinds = [case.kind for case in cases]
+    for side, planned in planned_by_side(run, {side: len(cases) for side, cases in suites.items()}).items():
+        cases = suites.get(side, [])
+        unsent = planned - len(cases)
+        kinds = [case.kind for case in cases] + (["error"] if unsent else [])
         counts = {name: str(kinds.count(kind)) for name, kind in _COUNTED}
-        suite = SubElement(root, "testsuite", {"name": _line(side), "tests": str(len(cases)), **counts})
+        suite = SubElement(root, "testsuite", {"name": _line(side), "tests": str(len(kinds)), **counts})
         for case in cases:
             _add_case(suite, run.job, case)
+        if unsent:
+            added = SubElement(suite, "testcase", classname=_line(run.job), name=f"{unsent} not sent", time="0.000")
+            SubElement(added, "error", message=f"{unsent} of {planned} requests were never sent")
     return root
 
 
