@@ -14,11 +14,12 @@ import msgspec
 import pytest
 
 from tests.compared_runs import one_journal, record
-from tests.conftest import Workbench
+from tests.conftest import Workbench, job, sums
 from tests.end_to_end.conftest import MadeOnce
 from tests.unit.ledger.ledger_rows import STARTED_AT, started
 from workbench.api.pipeline import evaluate_gates
-from workbench.evaluation.alarms import Alarm, alarms
+from workbench.evaluation.alarms import Alarm, alarms, watches
+from workbench.job.file import MIN_ANSWERED, GatesTable
 from workbench.job.job import parse_job
 from workbench.ledger.entries import ChangeAccepted
 from workbench.ledger.journal import JournalWriter
@@ -159,6 +160,18 @@ def nights(bench: Workbench, look: Iterable[int], *, everywhere: bool) -> dict[i
         elif night in look:
             found[night] = looked(bench, night, everywhere=everywhere)
     return found
+
+
+def test_a_night_counts_by_the_samples_that_it_sent(bench: Workbench) -> None:
+    """Of ten requests two were never sent, the second ones to samples that have an answer: all five samples are known."""
+    bench.write("sums.jsonl", sums(5))
+    several = job().replace("passes = 1", 'passes = 1\nepochs = 2\nreuse = "occasion"')
+    bench.write("job.toml", several + "[budget]\nrequests = 8\n")
+    night = bench.json("run", "job.toml", "--occasion", occasion(1), "--no-report", code=7)["run_id"]
+    with reading(bench.ledger) as reader:
+        found = watches(reader, "sums", GatesTable(steady=["numeric"]), MIN_ANSWERED)
+    (by_scorer,) = (one for one in found if one.scorer == "numeric")
+    assert (by_scorer.coverage.known, by_scorer.coverage.wanted, by_scorer.counting) == (5, 5, {night})
 
 
 @pytest.mark.slow

@@ -19,7 +19,10 @@ newest AS (
 ),
 unsent AS (
     SELECT run_id, count(DISTINCT sample_key) AS samples FROM unsent_samples
-    WHERE run_id IN (SELECT run_id FROM newest) GROUP BY run_id
+    WHERE run_id IN (SELECT run_id FROM newest) AND NOT EXISTS (
+        SELECT 1 FROM run_items AS item WHERE item.run_id = unsent_samples.run_id AND item.sample_key = unsent_samples.sample_key
+    )
+    GROUP BY run_id
 ),
 took AS (
     SELECT run_id, side, sample_key, -avg(ln(latency_ms)) FILTER (accepted AND NOT another AND latency_ms > 0) AS value
