@@ -171,7 +171,7 @@ def test_a_night_counts_by_the_samples_that_it_sent(bench: Workbench) -> None:
     with reading(bench.ledger) as reader:
         found = watches(reader, "sums", GatesTable(steady=["numeric"]), MIN_ANSWERED)
     (by_scorer,) = (one for one in found if one.scorer == "numeric")
-    assert (by_scorer.coverage.known, by_scorer.coverage.wanted, by_scorer.counting) == (5, 5, {night})
+    assert (by_scorer.coverage.known, by_scorer.coverage.wanted, by_scorer.counting) == (5, 5, frozenset([night]))
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunGate
 from workbench.local_platform.config import PlatformConfig, RouteFault
 from workbench.local_platform.server import ThreadedServer
+from workbench.records.outcomes import Outcome
 from workbench.wording.gates import recorded_text
 
 
@@ -299,6 +300,17 @@ def test_a_model_that_becomes_worse_fails_one_occasion_and_not_each_after_it(ben
         (gone,) = reader.all(RunGate, run_id=f"r{failed[0]}")
     assert gone.reason == "", "the sentence is made when it is shown"
     assert "below its level before 8 Nov by “exact”" in recorded_text(gone)
+
+
+def test_a_run_without_an_answer_does_not_say_who_answers(bench: Workbench) -> None:
+    values = {"m": [None] * 12}
+    outcomes = {("m", sample): Outcome.BAD_REQUEST for sample in range(12)}
+    record(bench, "r1", values, outcomes=outcomes, on_fallback="fail")
+    strict = 'max_fallback_share = 0.0\non_uncertain = "fail"'
+    gates = [("max_fallback_share", None, "cannot tell"), ("on_fallback", None, "cannot tell")]
+    assert sorted(decided(bench, "r1", strict)) == gates
+    reason = bench.json("show", "r1")["reason"]
+    assert reason.startswith("no request is answered, so nothing says who answers")
 
 
 @pytest.mark.slow

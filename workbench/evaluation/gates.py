@@ -223,7 +223,9 @@ def _shares(found: RunFindings, items: Sequence[RunItems], gates: GatesTable) ->
         if most is not None and planned:
             yield GateFinding(gate, "met" if part / planned <= most else "not met", ShareFound(part, planned, most))
     most = gates.max_fallback_share
-    if most is not None and answered:
+    if most is not None and not answered:
+        yield GateFinding("max_fallback_share", "cannot tell", Undecided("nothing answered"))
+    elif most is not None:
         sure, suspected = sum(row.fallbacks for row in items), sum(row.suspected for row in items)
         result: GateVerdict = "not met" if sure > most * answered else "met"
         if result == "met" and sure + suspected > most * answered:
@@ -234,7 +236,9 @@ def _shares(found: RunFindings, items: Sequence[RunItems], gates: GatesTable) ->
 def _fallbacks(found: RunFindings, items: Sequence[RunItems]) -> Iterator[GateFinding]:
     if found.provenance.on_fallback != "fail":
         return
-    if not any(row.fallbacks or row.suspected for row in items):
+    if not any(row.answered for row in items):
+        yield GateFinding("on_fallback", "cannot tell", Undecided("nothing answered"))
+    elif not any(row.fallbacks or row.suspected for row in items):
         yield GateFinding("on_fallback", "met", OwnNames())
     for row in items:
         if row.fallbacks:

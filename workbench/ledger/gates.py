@@ -132,8 +132,8 @@ class Undecided(_Evidence, frozen=True, tag="undecided"):
     """Why a gate cannot tell."""
 
     because: Literal[
-        "nothing scored", "no constant", "no agreement", "no field", "no earlier run", "not in the baseline", "not the newest",
-        "too few known", "too few shared", "less at the worst",
+        "nothing answered", "nothing scored", "no constant", "no agreement", "no field", "no earlier run", "not in the baseline",
+        "not the newest", "too few known", "too few shared", "less at the worst",
     ]  # fmt: skip
     named: str = ""
     """The job without an earlier run; the baseline that did not ask the model; the fields that there are."""

@@ -185,13 +185,19 @@ def _no_agreement(of: Undecided, by: str) -> str:
     return f"how far answers agree with the targets is not known {by}: these are {NO_CLASSES}, or no answer is known"
 
 
+def _nothing(of: Undecided, by: str) -> str:
+    if of.because == "nothing answered":
+        return "no request is answered, so nothing says who answers"
+    if of.because == "nothing scored":
+        return f"nothing is scored {by}"
+    return f"no constant answer is scored {by}: it compares with no target, or there are too few"
+
+
 def _undecided(found: GateFinding, of: Undecided) -> str:
     model, by = found.model, f"by “{found.scorer}”"
     match of.because:
-        case "nothing scored":
-            return f"nothing is scored {by}"
-        case "no constant":
-            return f"no constant answer is scored {by}: it compares with no target, or there are too few"
+        case "nothing answered" | "nothing scored" | "no constant":
+            return _nothing(of, by)
         case "no agreement" | "no field":
             return _no_agreement(of, by)
         case "no earlier run":
