@@ -220,6 +220,18 @@ def test_a_drop_is_measured_against_the_run_before_or_one_that_is_named(bench: W
     assert [result for _, _, result in decided(bench, "r3", named)] == ["met", "met"]
 
 
+def test_a_night_that_is_run_again_is_not_compared_with_itself(bench: Workbench) -> None:
+    worse = [1.0] * 20 + [0.0] * 20
+    record(bench, "r1", {"m": [1.0] * 40}, occasion="2026-11-10T02:00Z")
+    record(bench, "r2", {"m": worse}, occasion="2026-11-11T02:00Z")
+    record(bench, "r3", {"m": worse}, occasion="2026-11-11T02:00Z")
+    record(bench, "r4", {"m": worse}, occasion="2026-11-12T02:00Z")
+    gate = "max_drop = { exact = 0.4 }"
+    assert decided(bench, "r4", gate) == [("max_drop", "m", "met")], "the same as the night before"
+    assert decided(bench, "r3", gate) == [("max_drop", "m", "cannot tell")]
+    assert "by “exact” from run r1; 40.0 points less is allowed" in bench("show", "r3").stdout
+
+
 def test_a_first_run_with_nothing_to_compare_with_passes_and_is_the_baseline(bench: Workbench) -> None:
     """If it failed, no run would ever have one."""
     values = [1.0] * 60
