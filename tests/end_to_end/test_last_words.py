@@ -188,6 +188,32 @@ def test_a_judge_that_a_fallback_answered_for_adds_no_runs_and_can_be_asked_agai
 
 
 @pytest.mark.slow
+def test_no_judge_is_paid_for_an_answer_that_counts_in_no_mean(tmp_path: Path) -> None:
+    routes = (
+        {"id": "good", "simulated": "answers"},
+        {"id": "other", "simulated": "echo"},
+        {"id": "rescued", "unavailable": True, "fallback": "other"},
+    )
+    with ThreadedServer(platform_of(*routes, limits={"retries": 0})) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(3))
+        text = job("good", "rescued").replace('name = "numeric"', 'name = "judge"\nmodel = "good"')
+        bench.write("job.toml", text)
+        bench("run", "job.toml", "--no-report")
+        judged, run = bench.json("runs")
+        assert (run["calls"], run["status"], judged["calls"]) == (6, "complete", 3)
+        (row,) = [row for row in bench.json("show", run["run_id"])["scores"] if row["model"] == "rescued"]
+        assert (row["pending"], row["left_out"], row["unknown"]) == (0, 3, 3)
+        assert "no judge is asked about an answer" in bench("export", run["run_id"], "--format", "csv").stdout
+        assert "answered by another model" in str(bench.json("compare", run["run_id"], "--no-report"))
+        bench.write("job.toml", text.replace("[run]", '[run]\non_fallback = "accept"'))
+        bench("run", "job.toml", "--no-report")
+        judged, run = bench.json("runs")[:2]
+        assert (run["calls"], judged["calls"]) == (0, 3), "they are judged once they count"
+        assert {row["scored"] for row in bench.json("show", run["run_id"])["scores"]} == {3}
+
+
+@pytest.mark.slow
 def test_a_night_whose_judge_was_asked_in_vain_is_no_success_and_names_what_asks_again(rescued: Workbench) -> None:
     rescued.write("sums.jsonl", sums(3))
     judge = '[[scorers]]\nname = "judge"\nmodel = "rescued"\n[gates]\nmin_mean = { judge = 0.5 }\n'

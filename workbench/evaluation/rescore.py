@@ -12,12 +12,13 @@ from workbench.ledger.entries import ReferenceScored, newer_than, score_entry
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, reading
-from workbench.ledger.rows import AnsweringRun, CurrentScore, Provenance, ScorableAnswer
+from workbench.ledger.rows import AnsweringRun, CurrentScore, Provenance, ScorableAnswer, UncountedAnswer
 from workbench.ledger.score_rows import CorrectedTarget, ReferenceRow
 from workbench.ledger.store import Ledger
 from workbench.records.calls import Sample, SampleContent, Score, ToolCall
 from workbench.records.outcomes import EFFECTS, Outcome
 from workbench.scoring.given import Given
+from workbench.scoring.judge import NOT_COUNTED, PENDING
 from workbench.scoring.reference import MOST_SAMPLES, ReferenceScores, column_scores, reference_scores
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import score
@@ -62,6 +63,7 @@ def rescore(
         before = reader.all(CurrentScore, run_id=run_id)
         known = {(old.request_key, old.scorer, old.scorer_config): old for old in before}
         corrected_at = _corrected_at(reader, run_id, scorers)
+        uncounted = _uncounted(reader, run_id, scorers)
         recorded_at = newer_than([*(old.recorded_at for old in before), *corrected_at.values()])
         samples: dict[str, Sample] = {}
         for count, answer in enumerate(scorable_answers(reader, run_id)):
@@ -70,9 +72,9 @@ def rescore(
                 samples.setdefault(answer.sample_key, sample)
             for scorer, name in configured:
                 old = known.get((answer.request_key, *name))
-                if old and scorer.asks_a_model and old.recorded_at > corrected_at.get(answer.sample_key, _LONG_AGO):
+                if old and scorer.asks_a_model and _stands(old, corrected_at.get(answer.sample_key, _LONG_AGO)):
                     continue
-                verdict = _judged(answer, scorer, sample)
+                verdict = _judged(answer, scorer, sample, counts=answer.request_key not in uncounted)
                 if old is None or Score(old.value, old.reason, old.extracted) != verdict:
                     journal.append(score_entry(run_id, answer.request_key, name, recorded_at, verdict))
                     written += 1
@@ -89,6 +91,18 @@ def rescore(
         for entry in references:
             journal.append(entry)
     return written, ingest(ledger, whole=journal.whole) if written or references else Ingested()
+
+
+def _stands(old: CurrentScore, corrected_at: datetime) -> bool:
+    """Return whether a judge was heard, by the target of now."""
+    return old.reason not in (PENDING, NOT_COUNTED) and old.recorded_at > corrected_at
+
+
+def _uncounted(reader: Reader, run_id: str, scorers: Sequence[Scorer]) -> set[str]:
+    """Return the requests whose answers count in no mean: what a judge would say of them is paid for and seen nowhere."""
+    if not any(scorer.asks_a_model for scorer in scorers):
+        return set()
+    return {row.request_key for row in reader.all(UncountedAnswer, run_id=run_id)}
 
 
 def _corrected_at(reader: Reader, run_id: str, scorers: Sequence[Scorer]) -> dict[str, datetime]:
@@ -165,7 +179,7 @@ def scorable_answers(reader: Reader, run_id: str) -> Iterator[ScorableAnswer]:
             )
 
 
-def _judged(answer: ScorableAnswer, scorer: Scorer, sample: Sample) -> Score:
+def _judged(answer: ScorableAnswer, scorer: Scorer, sample: Sample, *, counts: bool) -> Score:
     refused = EFFECTS[Outcome(answer.outcome)].ends == "refused"
     if not answer.scorable and not refused:
         return Score(None, f"the answer is {answer.outcome.replace('_', ' ')}")
@@ -180,4 +194,5 @@ def _judged(answer: ScorableAnswer, scorer: Scorer, sample: Sample) -> Score:
         served_model=answer.served_model,
         refused=refused,
     )
-    return score(scorer, given, sample)
+    found = score(scorer, given, sample)
+    return found if counts or found.reason != PENDING else Score(None, NOT_COUNTED)

@@ -146,6 +146,14 @@ class CurrentScore(QueryRow, frozen=True):
     extracted: str | None
 
 
+class UncountedAnswer(QueryRow, frozen=True):
+    """A request of a run whose answer counts in no mean."""
+
+    query = "uncounted_answers"
+
+    request_key: str
+
+
 class AnsweringRun(QueryRow, frozen=True):
     """A run that paid for answers which another one uses; its range of calls, and its longest answer."""
 

@@ -17,6 +17,8 @@ from workbench.scoring.scorer import Scorer
 PENDING_BEGINS = "pending: "
 """The reason of a score that a judge has not given, asked or not; queries look for it too."""
 PENDING = f"{PENDING_BEGINS}`{commands.ASK_JUDGES}` asks the judge"
+NOT_COUNTED = "left out: no judge is asked about an answer that counts in no mean"
+"""The reason of a score of another model's answer, or of one to a sample that was taken out; queries look for how it begins."""
 IN_VAIN = MappingProxyType(
     {
         "fallback": "another model answered for the judge",

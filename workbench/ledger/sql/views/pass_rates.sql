@@ -1,6 +1,6 @@
 -- Scores of a run by model and scorer, over answers. mean is over scored answers that count; every other item of the run counts
 -- as unscored: cut, empty and failed answers, those that a scorer could not judge, those of samples that were taken out, and those
--- left out as a fallback's (left_out: how many of these are scored). not_right and unknown: what unscored ones are to a mean (see
+-- left out as a fallback's (left_out: how many of these are scored, or no judge was asked about). not_right and unknown: what unscored ones are to a mean (see
 -- `state_of`; pending: a judge is still to be asked, or gave no verdict; pending_reason: the first by its letters, which is that of
 -- those never asked), and mean_at_worst and mean_at_best between which the mean of all asked is (NULL: no scale says so).
 CREATE OR REPLACE VIEW pass_rates AS
@@ -22,7 +22,7 @@ SELECT
     scorer,
     count(value) FILTER (counts) AS scored,
     count(*) - count(value) FILTER (counts) AS unscored,
-    count(value) FILTER (NOT counts AND NOT invalid) AS left_out,
+    count(*) FILTER (NOT counts AND NOT invalid AND (value IS NOT NULL OR starts_with(reason, 'left out: '))) AS left_out,
     count(DISTINCT sample_key) FILTER (invalid) AS invalid_samples,
     avg(value) FILTER (counts) AS mean,
     bool_and(value IN (0, 1)) FILTER (value IS NOT NULL AND counts) AS is_binary,

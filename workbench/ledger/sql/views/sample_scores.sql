@@ -6,8 +6,8 @@
 -- not_right_ends: why these are (see `outcomes`; empty: a tool call where a text was asked). Epochs that were never sent are unknown, and so
 -- is a sample that was sent to another side of its run only (asked 0): a side that was stopped early has the mean of as many samples.
 -- asked, answered, scored, not_right, unknown (those never sent among them) and unread (the scorer could not judge it; not where a
--- judge is still to be asked) count epochs; left_out: scored answers of
--- other models, which do not count. own_id and cluster: see `item_outcomes`. excluded: why the sample is in no mean ('taken out', 'nothing to judge by'; NULL: it is in
+-- judge is still to be asked) count epochs; left_out: answers of
+-- other models, which do not count: those that are scored, and those that no judge was asked about. own_id and cluster: see `item_outcomes`. excluded: why the sample is in no mean ('taken out', 'nothing to judge by'; NULL: it is in
 -- them). answers: in an order of their own, to tell whether two runs use the same.
 -- run_ids is a list: a view over all runs would group the scores of the whole ledger first. fallbacks: `exclude` or `accept`;
 -- empty: as each run's job says.
@@ -70,7 +70,7 @@ sample AS (
         count(*) FILTER (state = 'unknown') AS unknown,
         coalesce(list(ends) FILTER (state = 'not right'), []) AS not_right_ends,
         count(*) FILTER (may_count AND value IS NULL AND scorable AND NOT starts_with(reason, 'pending: ')) AS unread,
-        count(value) FILTER (NOT may_count) AS left_out,
+        count(*) FILTER (NOT may_count AND (value IS NOT NULL OR starts_with(reason, 'left out: '))) AS left_out,
         bool_or(invalid) AS invalid,
         list_sort(list(answer_run_id || ' ' || answer_call_no) FILTER (answer_run_id IS NOT NULL)) AS answers
     FROM answer GROUP BY run_id, side, scorer, sample_key
