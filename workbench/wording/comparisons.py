@@ -9,7 +9,7 @@ from workbench.evaluation.comparison import Comparison, few_clusters
 from workbench.evaluation.differing import Differing, OtherDataset, OtherValues
 from workbench.evaluation.sides import Coverage, Difference, Lost, ModelResult
 from workbench.wording.changes import alarm_text
-from workbench.wording.differences import differing_text
+from workbench.wording.differences import differing_text, name_of
 from workbench.wording.scores import bounds_text, interval_text, margin_size, signed, size, unit
 
 _PROMPTS = ("prompt", "variants", "request")
@@ -17,9 +17,9 @@ _PROMPTS = ("prompt", "variants", "request")
 _BESIDE_MARGIN = {"within": "within the margin", "beyond": "beyond the margin", "unclear": "margin not shown"}
 
 
-def side_name(side: ModelResult, comparison: Comparison) -> str:
-    """Return a side as people tell it from the others."""
-    return side.model if len(comparison.runs) == 1 else f"{side.model} in {side.run_id}"
+def side_name(side: ModelResult | Lost, comparison: Comparison) -> str:
+    """Return a side of a comparison as people tell it from the others."""
+    return name_of(side, of_runs=len(comparison.runs) > 1)
 
 
 def shown_text(difference: Difference, *, are_shares: bool) -> str:
@@ -277,7 +277,7 @@ def warnings(comparison: Comparison, *, said: bool = False) -> list[str]:
                 f"{name}: compared on the {plural(difference.asked, 'sample')} that both have; {_only(difference, comparison)}."
             )
         if difference.unknown:
-            lost = ", ".join(f"{one.samples} {one.reason} in {_in(one, comparison)}" for one in difference.lost)
+            lost = ", ".join(f"{one.samples} {one.reason} in {side_name(one, comparison)}" for one in difference.lost)
             found.append(
                 f"{name}: of {plural(difference.asked, 'sample')} {difference.unknown} are unknown, of which a rerun asks what "
                 f"failed; without a score: {lost}."
@@ -316,10 +316,6 @@ def _grid_notes(comparison: Comparison) -> Iterator[str]:
     if missing or silent:
         named = "; ".join(f"{why}: {words([' · '.join(cell) for cell in those])}" for those, why in left_out if those)
         yield f"Main effects are over the models and variants that both sides have; {named}."
-
-
-def _in(lost: Lost, comparison: Comparison) -> str:
-    return lost.model if len(comparison.runs) == 1 else f"{lost.model} in {lost.run_id}"
 
 
 def _tokens(difference: Difference) -> str | None:

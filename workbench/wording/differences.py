@@ -21,8 +21,8 @@ from workbench.evaluation.differing import (
     TakenOutSamples,
     UnnamedAnswers,
 )  # fmt: skip
-from workbench.evaluation.sides import ModelResult
-from workbench.ledger.score_rows import SharedAnswers
+from workbench.evaluation.sides import Lost, ModelResult
+from workbench.ledger.score_rows import SharedAnswers, SideCaps
 from workbench.records.endings import RunStatus
 
 _MOST_CHARS, _BEFORE = 120, 30  # of a value, and of what is alike before its first difference
@@ -105,7 +105,7 @@ def _answers_text(
             return f"{part} are reused, the same as of run {one.of_run_id}: they cannot differ."
         case ReusedAnswers():
             parts = [
-                f"{count(side.reused)} of {count(side.answered)} of {_name(side, of_runs=one.of_runs)}, of {_days(side)}"
+                f"{count(side.reused)} of {count(side.answered)} of {name_of(side, of_runs=one.of_runs)}, of {_days(side)}"
                 for side in one.sides
             ]
             return f"Answers are reused from earlier runs: {'; '.join(parts)}."
@@ -114,7 +114,7 @@ def _answers_text(
             part = f"{count(side.unnamed)} of {plural(side.answered, 'answer')}"
             left = f"; {count(side.suspected)} of them are left out, as the name is not the model's"
             says = f"{part} are under a name that is in no model list, or under none{left if one.are_left_out else ''}"
-            return f"{_name(side, of_runs=one.of_runs)}: {says}."
+            return f"{name_of(side, of_runs=one.of_runs)}: {says}."
 
 
 def corrected_text(corrected: int, reasons: Iterable[tuple[str, datetime]], run_id: str | None = None) -> str:
@@ -145,7 +145,7 @@ def _caps_text(one: OtherCaps) -> str:
     for row in one.caps:
         least, most = row.least, row.most
         span = "no cap" if least is None else f"{least}" if least == most else f"{least} to {most or 'no cap'}"
-        parts.append(f"{row.model}{f' in {row.run_id}' if one.of_runs else ''} {span}")
+        parts.append(f"{name_of(row, of_runs=one.of_runs)} {span}")
     return ", ".join(parts)
 
 
@@ -170,5 +170,6 @@ def _short(text: str, begin: int) -> str:
     return f"{'…' if begin else ''}{part}{'…' if len(text) > begin + _MOST_CHARS else ''}"
 
 
-def _name(side: ModelResult, *, of_runs: bool) -> str:
+def name_of(side: ModelResult | Lost | SideCaps, *, of_runs: bool) -> str:
+    """Return a side as people tell it from the others: with its run, where several are compared."""
     return f"{side.model} in {side.run_id}" if of_runs else side.model
