@@ -17,7 +17,7 @@ from workbench.ledger.gates import DropFound
 from workbench.ledger.job_rows import JobCourse, JobRun
 from workbench.records.endings import RunStatus
 from workbench.stats.series import FEW_NIGHTS
-from workbench.wording.scores import signed, size, unit
+from workbench.wording.scores import size
 
 
 def alarm_text(alarm: Alarm) -> str:
@@ -103,22 +103,23 @@ def findable_text(watch: Watch) -> str:
     series = f"{watch.model}, “{watch.scorer}”"
     if watch.findable is None:
         return f"{series}: {'one is open' if watch.alarms else 'how large a drop must be shows with its first run'}"
-    if watch.findable == math.inf or (watch.room is not None and watch.findable > watch.room):
+    drop = _findable_drop(watch)
+    if drop is None:
         return f"{series}: no drop is found within three runs: it has too few samples, or too few runs so far"
-    drop = size(watch.findable, are_shares=watch.are_shares)
     return f"{series}: a drop of {drop} is found within three runs, nine times in ten"
 
 
 def found_soon_text(watches: Sequence[Watch]) -> str:
     """Return how large a drop of each model must be to be found soon, in a line; empty where that is not known of any."""
-    known = [
-        f"{size(one.findable, are_shares=one.are_shares)} of {one.model} by “{one.scorer}”"
-        for one in watches
-        if one.findable is not None
-        and one.findable < math.inf
-        and not (one.room is not None and one.findable > one.room)
-    ]
+    known = [f"{drop} of {one.model} by “{one.scorer}”" for one in watches if (drop := _findable_drop(one)) is not None]
     return f"Found within three runs, nine times in ten: a drop of {words(known)}." if known else ""
+
+
+def _findable_drop(watch: Watch) -> str | None:
+    """Return how large a drop must be; None where it is not known, or larger than the score can fall."""
+    if watch.findable is None or watch.findable == math.inf or (watch.room is not None and watch.findable > watch.room):
+        return None
+    return size(watch.findable, are_shares=watch.are_shares)
 
 
 def course_title(question: str, alarms: Sequence[Alarm]) -> str:
@@ -141,8 +142,8 @@ def course_title(question: str, alarms: Sequence[Alarm]) -> str:
 
 def change_text(change: JobChange) -> str:
     """Return what the newest run shows: `mini scores 12.0 points less by “numeric”, 14–2 on 60 samples`."""
-    pair, shares = change.known, change.are_shares
-    value = f"{signed(abs(pair.difference), are_shares=shares).lstrip('+')}{unit(are_shares=shares)}"
+    pair = change.known
+    value = size(abs(pair.difference), are_shares=change.are_shares)
     more = "more" if pair.difference > 0 else "less"
     ahead, behind = sorted((pair.better, pair.worse), reverse=True)
     return f"{change.model} scores {value} {more} by “{change.scorer}”, {ahead}–{behind} on {plural(pair.n, 'sample')}"

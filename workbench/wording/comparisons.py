@@ -10,7 +10,7 @@ from workbench.evaluation.differing import Differing, OtherDataset, OtherValues
 from workbench.evaluation.sides import Coverage, Difference, Lost, ModelResult
 from workbench.wording.changes import alarm_text
 from workbench.wording.differences import differing_text, name_of
-from workbench.wording.scores import bounds_text, interval_text, margin_size, signed, size, unit
+from workbench.wording.scores import bounds_text, interval_text, margin_size, signed, signed_size, size
 
 _PROMPTS = ("prompt", "variants", "request")
 """The tables of a job that say what is asked."""
@@ -108,7 +108,7 @@ def headline(difference: Difference, comparison: Comparison) -> str:
         return f"{name} and {base} share no sample of which both scores are known."
     shares = comparison.are_shares
     bounds = f" {interval_text(difference, are_shares=shares)}" if difference.low is not None else ""
-    value = f"{signed(found.difference, are_shares=shares)}{unit(are_shares=shares)}{bounds}"
+    value = signed_size(found.difference, are_shares=shares) + bounds
     parts = [
         f"{name} − {base} = {value}: {shown_text(difference, are_shares=shares)}",
         f"{found.better} better, {found.worse} worse, {found.same} same",

@@ -6,7 +6,7 @@ from workbench.display.text import plural, words
 from workbench.evaluation.factors import Effect, Factor, Factors, Interaction, effect_rows, grid_rows
 from workbench.evaluation.sides import ModelResult
 from workbench.wording.comparisons import shown_text
-from workbench.wording.scores import bounds_text, signed, size, unit, with_bounds
+from workbench.wording.scores import bounds_text, signed, signed_size, size, with_bounds
 
 _SHOWN = ("better", "worse")
 _FACTORS: tuple[Factor, ...] = ("variant", "model")
@@ -39,7 +39,7 @@ def effect_text(effect: Effect, found: Factors) -> str:
     name, base = _quoted(effect.name, effect.of), _quoted(effect.baseline, effect.of)
     if one.found is None:
         return f"Over {_over(effect, found)}, {name} and {base} share no sample of which all scores are known."
-    value = f"{signed(one.found.difference, are_shares=are_shares)}{unit(are_shares=are_shares)}"
+    value = signed_size(one.found.difference, are_shares=are_shares)
     bounds = "" if one.low is None else f" {bounds_text(one.low, one.high, are_shares=are_shares)}"
     shown = shown_text(one, are_shares=are_shares)
     test = "" if one.adjusted_p is None else f"; {p_text(one.adjusted_p)}"
@@ -95,7 +95,7 @@ def interaction_text(one: Interaction, *, are_shares: bool) -> str:
     place = f"“{one.variant}” − “{one.baseline}” on {one.model} beside {_others(one)}"
     if one.difference.found is None:
         return f"{place}: not comparable."
-    value = f"{signed(one.difference.found.difference, are_shares=are_shares)}{unit(are_shares=are_shares)}"
+    value = signed_size(one.difference.found.difference, are_shares=are_shares)
     bounds = bounds_text(one.difference.low, one.difference.high, are_shares=are_shares)
     p_value = "" if one.difference.adjusted_p is None else f"; {p_text(one.difference.adjusted_p)}"
     says = {"better": "more", "worse": "less"}.get(one.difference.verdict, "no difference shown")

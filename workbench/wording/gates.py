@@ -22,7 +22,7 @@ from workbench.ledger.score_rows import CorrectedTarget
 from workbench.records.endings import GateResult
 from workbench.wording.agreements import NO_CLASSES
 from workbench.wording.changes import assumes_text, drop_text, drop_what
-from workbench.wording.scores import bounds_text, range_text, signed, size, unit
+from workbench.wording.scores import bounds_text, range_text, signed_size, size
 
 _SHOWN_CHARS = 40
 
@@ -137,7 +137,7 @@ def _share(gate: str, of: ShareFound) -> str:
 def _difference(found: GateFinding, of: DifferenceFound) -> str:
     if of.difference is None:
         return f"{found.model} shares no sample with run {of.baseline} of which both scores are known"
-    value = f"{signed(of.difference, are_shares=of.are_shares)}{unit(are_shares=of.are_shares)}"
+    value = signed_size(of.difference, are_shares=of.are_shares)
     says = f"{found.model} differs by {value}{_interval(of)} by “{found.scorer}” from run {of.baseline}"
     says += f"; {size(of.most, are_shares=of.are_shares)} less is allowed"
     return says + (f"; {of.unknown} of {of.asked} samples are unknown" if of.unknown else "")
@@ -147,7 +147,7 @@ def _over_constant(found: GateFinding, of: OverConstant) -> str:
     constant = f"the constant “{clipped(of.constant, _SHOWN_CHARS)}”"
     if of.difference is None:
         return f"nothing is known of {found.model} beside {constant} by “{found.scorer}”"
-    above = f"{signed(of.difference, are_shares=of.are_shares)}{unit(are_shares=of.are_shares)}"
+    above = signed_size(of.difference, are_shares=of.are_shares)
     says = f"{found.model} differs from {constant} by {above}{_interval(of)} by “{found.scorer}”"
     says += f"; at least {size(of.wanted, are_shares=of.are_shares)} above is wanted"
     return says + (f"; {of.unknown} of {of.asked} samples are unknown" if of.unknown else "")

@@ -23,9 +23,14 @@ def signed(value: float, *, are_shares: bool) -> str:
     return ("+" if value > 0 else "−" if value < 0 else "") + _number(abs(value), are_shares=are_shares)
 
 
+def signed_size(value: float, *, are_shares: bool) -> str:
+    """Return a difference with its sign and its unit."""
+    return signed(value, are_shares=are_shares) + _unit(are_shares=are_shares)
+
+
 def size(value: float, *, are_shares: bool) -> str:
     """Return a difference without its sign, with its unit."""
-    return _number(value, are_shares=are_shares) + unit(are_shares=are_shares)
+    return _number(value, are_shares=are_shares) + _unit(are_shares=are_shares)
 
 
 def margin_size(margin: float, *, are_shares: bool) -> str:
@@ -34,8 +39,7 @@ def margin_size(margin: float, *, are_shares: bool) -> str:
     return number if not are_shares else f"{number} point{'' if number == '1' else 's'}"
 
 
-def unit(*, are_shares: bool) -> str:
-    """Return what follows the number."""
+def _unit(*, are_shares: bool) -> str:
     return " points" if are_shares else ""
 
 
