@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 import workbench.display.commands as commands
-import workbench.settings.clock as clock
 from workbench.display.text import count, plural, words
 from workbench.evaluation.alarms import Alarm, Watch, open_of
 from workbench.evaluation.job_changes import JobChange
@@ -17,6 +16,7 @@ from workbench.ledger.gates import DropFound
 from workbench.ledger.job_rows import JobCourse, JobRun
 from workbench.records.endings import RunStatus
 from workbench.stats.series import FEW_NIGHTS
+from workbench.wording.routes import day_text
 from workbench.wording.scores import size
 
 
@@ -69,8 +69,7 @@ def _day(occasion: str, are_nights: bool) -> str:
         day = date.fromisoformat(occasion[:10])
     except ValueError:
         return occasion
-    text = f"{day.day} {day:%b}" + ("" if day.year == clock.now().year else f" {day.year}")
-    return text if are_nights else f"{text} {occasion[11:16]}".strip()
+    return day_text(day) if are_nights else f"{day_text(day)} {occasion[11:16]}".strip()
 
 
 def alarm_objects(found: Sequence[Alarm]) -> list[dict[str, Any]]:

@@ -18,15 +18,16 @@ _NAMED = 3
 
 
 def days_text(first: date, last: date) -> str:
-    """Return a day or several: `3 Nov`, `3–4 Nov`, `28 Oct – 2 Nov`; the year where it is not this one."""
+    """Return a day or several: `3 Nov`, `3–4 Nov`, `28 Oct – 2 Nov`."""
     if first == last:
-        return _day(last)
+        return day_text(last)
     if (first.year, first.month) == (last.year, last.month):
-        return f"{first.day}–{_day(last)}"
-    return f"{_day(first)} – {_day(last)}"
+        return f"{first.day}–{day_text(last)}"
+    return f"{day_text(first)} – {day_text(last)}"
 
 
-def _day(day: date) -> str:
+def day_text(day: date) -> str:
+    """Return a day, with its year where that is not this one."""
     return f"{day.day} {day:%b}" + ("" if day.year == clock.now().year else f" {day.year}")
 
 
@@ -35,7 +36,7 @@ def routes_verdict(found: AccountRoutes) -> str:
     if not found.routes or found.recent is None:
         return "No calls yet."
     silent = [route for route in found.routes if route.state == "not asked"]
-    asked, until = len(found.routes) - len(silent), days_text(found.recent.last_day, found.recent.last_day)
+    asked, until = len(found.routes) - len(silent), day_text(found.recent.last_day)
     when = f"in the {RECENT_DAYS} days to {until}"
     if not asked:
         return f"No route was asked {when}. Last asked: {_last_asked(silent, '')}."
@@ -57,7 +58,7 @@ def _named(items: Sequence[str]) -> str:
 
 def _last_asked(silent: Sequence[AccountRoute], last: str) -> str:
     newest = sorted(silent, key=lambda route: route.last_day, reverse=True)
-    return _named([f"{route.model} ({last}{days_text(route.last_day, route.last_day)})" for route in newest])
+    return _named([f"{route.model} ({last}{day_text(route.last_day)})" for route in newest])
 
 
 def attention_text(item: Attention) -> str:
@@ -93,7 +94,7 @@ def earlier_text(one: Episode | Outage) -> str:
     failed = f"dead on {on}, {people.plural(one.calls, 'failed call')}"
     if one.accepted_again is None:
         return f"{failed}, and not asked since"
-    return f"{failed}; answers again since {days_text(one.accepted_again, one.accepted_again)}"
+    return f"{failed}; answers again since {day_text(one.accepted_again)}"
 
 
 def strip_text(strip: Strip) -> str:
@@ -124,7 +125,7 @@ def _in_a_row(days: Sequence[date]) -> list[tuple[date, date]]:
 
 def strip_day_text(one: StripDay) -> str:
     """Return what a day of a route was like."""
-    on = days_text(one.day, one.day)
+    on = day_text(one.day)
     if not one.calls:
         return f"{on}: no call"
     parts = [f"{on}: {one.state}", people.plural(one.calls, "call")]
@@ -158,8 +159,8 @@ def identity_text(one: RouteIdentity, zone: str) -> str:
         came = f"{which} {people.plural(one.answers, 'answer')} ({on}) came as {row.served_model}"
         parts.append(f"{came}, which is {EVIDENCE[str(row.evidence)]}")
     if one.probed is not None:
-        day = day_of(one.probed.probed_at, zone)
-        parts.append(f"the probe of {days_text(day, day)} {_probe_found(one.probed.facts)}")
+        day = day_text(day_of(one.probed.probed_at, zone))
+        parts.append(f"the probe of {day} {_probe_found(one.probed.facts)}")
     return "; ".join(parts)
 
 
