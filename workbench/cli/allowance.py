@@ -25,7 +25,7 @@ from workbench.allowance.scheduled import Demand, demands
 from workbench.allowance.weights import weights_of
 from workbench.api.session import Target, connected, ledger_to_change, ledger_to_read, ledger_to_write
 from workbench.cli import options
-from workbench.cli.output import echo, print_json, print_table, say
+from workbench.cli.output import echo, note_deferred, print_json, print_table, say, say_notes
 from workbench.display.columns import column, columns
 from workbench.display.text import exact_percent, plural
 from workbench.errors import ExitCode, Fault, InputError, nearest_id
@@ -127,8 +127,7 @@ def reading(
         number, done = anyio.run(_asked, where, ledger)
     else:
         number, done = take_reading(ledger, of_what, used or left or "", _read_at(at, ledger.zone), total)
-    if done.deferred:
-        say(f"note: it is in the journal, not ingested yet: {done.deferred}")
+    note_deferred(done)
     back = commands.command("allowance", "reading", "--withdraw", number, *options.words(where))
     say(f"recorded as reading {number}; `{back}` takes it back")
     found, _ = _state(ledger)
@@ -254,8 +253,7 @@ def _print_status(found: AccountState, ledger: Ledger, caps: list[CapUse], needs
             print_table(rows, [one for one in shown if any(row[one.name] is not None for row in rows)], whole=("name",))
             if len(parts) > len(rows):
                 say(f"{len(rows)} of {plural(len(parts), title)}; --json has all")
-    for text in [*missing(found), *found.notes]:
-        say(f"note: {text}")
+    say_notes([*missing(found), *found.notes])
 
 
 def _print_demands(needs: list[Demand], unit: str) -> None:
@@ -287,8 +285,7 @@ def _withdraw(ledger: Ledger, name: str) -> None:
         hint = nearest_id(name, known) or f"`{commands.LIST_READINGS}` lists them"
         raise InputError(Fault("--withdraw", f"there is no reading {name!r}", hint))
     done = withdraw(ledger, known[name])
-    if done.deferred:
-        say(f"note: it is in the journal, not ingested yet: {done.deferred}")
+    note_deferred(done)
     say(f"reading {name} is taken back")
 
 

@@ -12,7 +12,7 @@ from workbench.api.functions import question
 from workbench.api.pipeline import run_job
 from workbench.api.session import ledger_to_write
 from workbench.cli import options
-from workbench.cli.output import echo, print_json, say
+from workbench.cli.output import echo, print_json, say, say_notes
 from workbench.ledger.answer_rows import RecordedAnswer
 from workbench.ledger.queries import reading
 from workbench.running.options import RunOptions
@@ -42,8 +42,7 @@ def ask(model: str, text: str, system: str | None, max_tokens: int | None, as_js
     with reading(ledger_to_write(where)) as reader:
         answers = reader.all(RecordedAnswer, run_id=end.summary.run_id)
     call = answers[0] if answers else None
-    for note in end.notes:
-        say(f"note: {note}")
+    say_notes(end.notes)
     if as_json:
         told = {} if call is None else msgspec.structs.asdict(call)
         print_json({"run_id": end.summary.run_id, "simulated": end.summary.simulated, **told})

@@ -10,7 +10,7 @@ import workbench.display.commands as commands
 from workbench.allowance.weights import weighing_of
 from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
-from workbench.cli.output import echo, echo_sentences, print_json, print_table, say
+from workbench.cli.output import echo, echo_sentences, print_json, print_table, say, say_notes
 from workbench.cli.run_screen import print_grid
 from workbench.display.columns import column, columns
 from workbench.errors import Fault, InputError, nearest
@@ -139,8 +139,7 @@ def _print_found(found: Comparison, *, is_sliced: bool) -> None:
         _print_factors(found.factors)
     if is_sliced:
         _print_slices(found)
-    for warning in (*differs_text(found), *warnings(found, said=True)):
-        say(f"note: {warning}")
+    say_notes([*differs_text(found), *warnings(found, said=True)])
 
 
 def _print_judged_twice(found: Comparison, words: Sequence[str], *, is_listed: bool) -> None:

@@ -6,7 +6,7 @@ import anyio
 
 from workbench.api.pipeline import plan_job
 from workbench.api.session import Target
-from workbench.cli.output import agreed, echo, say
+from workbench.cli.output import agreed, echo, say, say_notes
 from workbench.display.text import amount, duration, percent, plural, significant
 from workbench.job.job import Job
 from workbench.planning.estimate import RunEstimate
@@ -32,8 +32,7 @@ def is_confirmed(
     above = _above(planned, thresholds)
     if asks:
         print_estimate(planned, tell)
-    for text in above:
-        say(f"note: {text}")
+    say_notes(above)
     sends = _sends_text(planned)
     if yes or not sends or not (asks or above) or agreed(f"Send {sends}?"):
         return True

@@ -17,7 +17,7 @@ from workbench.api.session import Target, ledger_to_write
 from workbench.cli import options
 from workbench.cli.expected import is_confirmed
 from workbench.cli.jobs import carry_out, end_object, print_run
-from workbench.cli.output import echo, print_json, say
+from workbench.cli.output import echo, print_json, say, say_notes
 from workbench.dataset.filled import read_sheet
 from workbench.dataset.placing import check_target
 from workbench.dataset.samples import notes_on
@@ -65,8 +65,7 @@ def fill(file: Path, job_path: Path, sheet: str | None, variant: str | None, out
     check_target(found, wanted.out)
     asked = tagged(options.narrowed_by(given, sheet_job(job, found, variant), part), found.path, sheet, wanted.out)
     filling = anyio.run(checked, where, job, asked, wanted, chosen)
-    for note in (*notes_on(found.path, sheet=found.name), *left_out(job, found)):
-        say(f"note: {note}")
+    say_notes([*notes_on(found.path, sheet=found.name), *left_out(job, found)])
     if not is_confirmed(where, asked, chosen, say if given["as_json"] else echo, asks=False, yes=given["yes"]):
         if given["as_json"]:
             reason = "above a threshold of [confirm]; --yes runs it"

@@ -19,7 +19,7 @@ from workbench.api.pipeline import Shown, plan_job, recorded_part
 from workbench.api.session import Target, ledger_to_write, pages_folder
 from workbench.cli import options
 from workbench.cli.expected import is_confirmed, print_estimate
-from workbench.cli.output import echo, print_json, print_table, say
+from workbench.cli.output import echo, print_json, print_table, say, say_notes
 from workbench.cli.run_screen import print_findings
 from workbench.display.columns import column, columns
 from workbench.display.text import count, plural
@@ -261,11 +261,11 @@ def carry_out(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any]
     chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=is_watched)
     end = anyio.run(run_judged, where, job, chosen, None if given["as_json"] else show_once)
     if given["as_json"]:
-        _print_notes(end.notes)
+        say_notes(end.notes)
     elif not shown:
         show_once(end, None)
     else:
-        _print_notes(end.notes[len(shown[0].notes) :])
+        say_notes(end.notes[len(shown[0].notes) :])
     if end.error is not None:
         say(f"error: {end.error}")
     if end.summary.report and not given["as_json"]:
@@ -275,7 +275,7 @@ def carry_out(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any]
 
 def print_run(where: Target, end: RunEnd, figures: RunFigures | None) -> None:
     """Print how a run ended and what it found."""
-    _print_notes(end.notes)
+    say_notes(end.notes)
     _print_end(end, figures or _figures(end.summary, ledger_to_write(where)))
 
 
@@ -284,15 +284,10 @@ def findings_text(findings: int, path: str, words: Sequence[str]) -> str:
     return f"{plural(findings, 'finding')}: {commands.command('lint', path, *words)}"
 
 
-def _print_notes(notes: Sequence[str]) -> None:
-    for note in notes:
-        say(f"note: {note}")
-
-
 def _show(
     where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], end: RunEnd, figures: RunFigures | None
 ) -> None:
-    _print_notes(end.notes)
+    say_notes(end.notes)
     resume = end.summary.run_id if chosen.fresh or chosen.resume else None
     path = os.path.relpath(job.path, where.folder)
     words = [*options.narrowing_words(given), *options.repeated_words(chosen), *options.words(where)]

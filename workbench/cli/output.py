@@ -5,17 +5,20 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
 
 from workbench.display.columns import Column
 from workbench.display.text import count, in_a_line, significant, visible
+
+if TYPE_CHECKING:
+    from workbench.ledger.ingest import Ingested
 
 _LEAST_WIDTH = 8
 _A_NUMBER = re.compile(r"[-−+±<>≥≤~ ]*(\d[\d.,\u202f]*(?![\w-])|\d{4}-\d\d-\d\d)")
@@ -46,6 +49,22 @@ def _print(text: str | bytes) -> None:
 def say(text: str) -> None:
     """Print a line for people on standard error."""
     click.echo(visible(text), err=True)
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Print notes on standard error, a line each."""
+    for note in notes:
+        say(f"note: {note}")
+
+
+def note_deferred(done: "Ingested", what: str = "it is") -> None:
+    """Print on standard error that what was just recorded is not in the ledger yet, and why; nothing where it is.
+
+    Args:
+        what: The beginning of the sentence.
+    """
+    if done.deferred:
+        say(f"note: {what} in the journal, not ingested yet: {done.deferred}")
 
 
 def agreed(question: str) -> bool:

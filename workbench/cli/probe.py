@@ -13,7 +13,7 @@ from workbench.api.pipeline import plan_job, run_job
 from workbench.api.probing import DEADLINE_S, finished_routes, probe_job
 from workbench.api.session import ledger_to_write, pages_folder
 from workbench.cli import options
-from workbench.cli.output import agreed, echo, print_json, print_table, say
+from workbench.cli.output import agreed, echo, print_json, print_table, say, say_notes
 from workbench.display.columns import column, columns
 from workbench.display.text import count, plural
 from workbench.errors import ExitCode
@@ -79,8 +79,7 @@ def probe(
     shown, line_of = sys.stderr.isatty(), finished_routes(repeat)
     asked = RunOptions(fresh=True, fixed=True, reports=folder, show_progress=shown, is_brief=True, line_of=line_of)
     end = anyio.run(run_job, where, job, asked)
-    for note in end.notes:
-        say(f"note: {note}")
+    say_notes(end.notes)
     if end.error is not None:
         say(f"error: {end.error}")
     with reading(ledger) as reader:

@@ -15,7 +15,7 @@ from workbench.api.judging import judge, judging
 from workbench.api.pipeline import decided_after_judging
 from workbench.api.session import Target, ledger_to_change
 from workbench.cli import options
-from workbench.cli.output import echo, print_json, say
+from workbench.cli.output import echo, note_deferred, print_json, say
 from workbench.cli.run_screen import print_findings
 from workbench.display.text import count, plural
 from workbench.errors import ExitCode
@@ -23,7 +23,6 @@ from workbench.evaluation.references import reference_objects
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, judges_nothing, run_figures, score_objects
 from workbench.job.job import Job, load_job, parse_job
-from workbench.ledger.ingest import Ingested
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import CurrentScore
 from workbench.ledger.store import Ledger
@@ -105,13 +104,8 @@ def _rescored(ledger: Ledger, run: str, job: Job, *, yes: bool) -> int:
         say(f"note: {scorer.named} judges by other settings than before, in place of what it said: {_BESIDE}")
     # what a judge has said stands until it is asked: to state what that would take changes nothing
     written, ingested = rescore(ledger, run, [one for one in job.scorers if yes or one not in changed])
-    _note_deferred(ingested)
+    note_deferred(ingested, "the scores are")
     return written
-
-
-def _note_deferred(ingested: Ingested) -> None:
-    if ingested.deferred:
-        say(f"note: the scores are in the journal, not ingested yet: {ingested.deferred}")
 
 
 def _changed_judges(before: Sequence[CurrentScore], job: Job) -> list[Judge]:
@@ -156,7 +150,7 @@ async def _judged(
         say(f"{scorer.named}: {scorer.model} is still to judge {answers}: {calls}; --yes asks it")
         return _JudgeResult(left=asked.answers)
     done = await judge(where, ledger, asked)
-    _note_deferred(done.ingested)
+    note_deferred(done.ingested, "the scores are")
     if done.left:
         why = commands.command("show", done.run_id, *options.words(where))
         how = (
