@@ -160,7 +160,7 @@ def as_objects(found: Comparison) -> dict[str, Any]:
     """Return a comparison as plain values."""
     plain: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(found, factors=None))
     for row, side in zip(plain["sides"], found.sides, strict=True):
-        place = side.run_id, side.model
+        place = side.key
         row |= {
             "tokens_per_right": msgspec.to_builtins(found.per_right.get(place)),
             "units_per_right": msgspec.to_builtins(found.units_per_right.get(place)),
@@ -211,10 +211,8 @@ def _newest(reader: Reader, job: str) -> list[str]:
 
 
 def _print_sides(found: Comparison) -> None:
-    beside = {(difference.side.run_id, difference.side.model): difference for difference in found.differences}
-    rows = [
-        _row(side, beside.get((side.run_id, side.model)), found) for side in map(found.sides.__getitem__, found.listed)
-    ]
+    beside = {difference.side.key: difference for difference in found.differences}
+    rows = [_row(side, beside.get(side.key), found) for side in map(found.sides.__getitem__, found.listed)]
     rows += [_reference_row(point) for point in found.references]
     shown = columns(
         column("side", "model"), column("of_asked", f"{found.scorer} (95 %)"), "difference", "verdict",
@@ -278,7 +276,7 @@ def _print_slices(found: Comparison) -> None:
 
 
 def _score(part: Slice, side: ModelResult) -> SliceScore:
-    return next(score for score in part.scores if (score.run_id, score.model) == (side.run_id, side.model))
+    return next(score for score in part.scores if (score.run_id, score.model) == side.key)
 
 
 def _mean(part: Slice, side: ModelResult) -> str:
@@ -304,8 +302,8 @@ def _row(side: ModelResult, difference: Difference | None, found: Comparison) ->
         "wins": "" if pair is None else f"{pair.better}:{pair.worse}:{pair.same}",
         "scored": f"{side.scored} of {side.samples}",
         "completion_tokens": side.completion_tokens,
-        "tokens_per_right": per_right_text(found.per_right.get((side.run_id, side.model))),
-        "units_per_right": per_right_text(found.units_per_right.get((side.run_id, side.model))),
+        "tokens_per_right": per_right_text(found.per_right.get(side.key)),
+        "units_per_right": per_right_text(found.units_per_right.get(side.key)),
         "p50_ms": side.p50_ms,
         "unanswered": found.unanswered(side),
         "fallbacks": side.fallbacks,

@@ -139,7 +139,7 @@ def agreement_differences(
     for part in answers.parts:
         figures, is_field = _figures(part), part.field is not None
         for pair in pairs:
-            both = answers.of_both(part, *((side.run_id, side.model) for side in pair))
+            both = answers.of_both(part, *(side.key for side in pair))
             for place, (name, tested) in enumerate(_beside(part, both, figures).items()):
                 family = (None if is_field and place == 0 else name, is_field)
                 families.setdefault(family, []).append(_Compared(part, name, pair, tested))

@@ -86,7 +86,7 @@ def _by_how_much(one: Difference) -> float:
 
 
 def _units(side: ModelResult, found: Comparison) -> float | None:
-    one = found.units_per_right.get((side.run_id, side.model))
+    one = found.units_per_right.get(side.key)
     return None if one is None or one.high is None or not one.amount else one.amount
 
 

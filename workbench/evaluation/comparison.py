@@ -120,7 +120,7 @@ class Comparison(ComparedSides, frozen=True):
         """
         if len(self.runs) != 2:
             return sorted(range(len(self.sides)), key=lambda place: self._by_mean(self.sides[place]))
-        places = {(side.run_id, side.model): place for place, side in enumerate(self.sides)}
+        places = {side.key: place for place, side in enumerate(self.sides)}
         ordered = [side for one in self.changed for side in reversed(_places((one.side, one.baseline)))]
         same = {side for one in self.unchanged for side in _places((one.side, one.baseline))}
         return [places[side] for side in dict.fromkeys([*ordered, *(side for side in places if side not in same)])]
@@ -134,7 +134,7 @@ class Comparison(ComparedSides, frozen=True):
 
     def unanswered(self, side: ModelResult) -> int:
         """Return how many requests of a side have no answer: they failed, were interrupted, or never sent."""
-        return self.planned[side.run_id, side.model] - side.answered
+        return self.planned[side.key] - side.answered
 
 
 class ComparisonInput(ComparedSides, frozen=True):
@@ -202,7 +202,7 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
         key=lambda side: (
             run_ids.index(side.run_id),
             not side.coverage.is_enough(least),
-            order.get((side.run_id, side.model), len(order)),
+            order.get(side.key, len(order)),
         )
     )
     kept = {*wanted.models, *([wanted.baseline] if wanted.baseline and len(run_ids) == 1 else [])}
@@ -355,7 +355,7 @@ def _others(material: ComparisonInput, pairs: Pairs) -> list[tuple[ModelResult, 
 
 def _places(pair: tuple[ModelResult, ModelResult]) -> tuple[tuple[str, str], tuple[str, str]]:
     one, other = pair
-    return (one.run_id, one.model), (other.run_id, other.model)
+    return one.key, other.key
 
 
 def _on_fallback(wanted: ComparisonRequest, first: Provenance) -> str:
@@ -385,7 +385,7 @@ def _margin(wanted: float | None, runs: Sequence[Provenance], scorer: str, *, ar
 
 def _metadata(reader: Reader, sides: Sequence[ModelResult], samples: Samples) -> dict[str, dict[str, Any]]:
     """Return the further columns of what was asked, by sample key."""
-    keys = {row.sample_key for side in sides for row in samples[side.run_id, side.model]}
+    keys = {row.sample_key for side in sides for row in samples[side.key]}
     rows = reader.all(SampleMetadata, keys=sorted(keys))
     return {row.sample_key: msgspec.json.decode(row.metadata or "{}") for row in rows}
 
@@ -439,7 +439,7 @@ def _pairs(
 
 def _of_clusters(cluster: str, sides: Sequence[ModelResult], samples: Samples) -> list[SomeUnclustered]:
     """Return why the samples are not taken as clusters although a column was named, or is there."""
-    rows = [row for side in sides for row in samples[side.run_id, side.model] if row.asked]
+    rows = [row for side in sides for row in samples[side.key] if row.asked]
     # a run of before its job named a column has none on record, and the other run says what its samples belong to
     there = {row.sample_key for row in rows if row.cluster is not None}
     known = sum(row.sample_key in there for row in rows)
@@ -452,7 +452,7 @@ def _of_clusters(cluster: str, sides: Sequence[ModelResult], samples: Samples) -
 
 def is_baseline(side: ModelResult, comparison: Comparison) -> bool:
     """Return whether another side is compared with it."""
-    return any((one.baseline.run_id, one.baseline.model) == (side.run_id, side.model) for one in comparison.differences)
+    return any(one.baseline.key == side.key for one in comparison.differences)
 
 
 def few_clusters(difference: Difference) -> bool:
@@ -467,7 +467,7 @@ def slice_rows(comparison: Comparison) -> list[dict[str, Any]]:
     for part in comparison.slices:
         scores = {(score.run_id, score.model): score for score in part.scores}
         for one in part.differences:
-            mean, base = (scores[side.run_id, side.model] for side in (one.side, one.baseline))
+            mean, base = (scores[side.key] for side in (one.side, one.baseline))
             rows.append(
                 {"column": part.column, "value": part.value, "samples": len(part.samples)}
                 | difference_row(one, comparison)
@@ -490,7 +490,7 @@ def per_right_row(side: ModelResult, comparison: Comparison) -> dict[str, float 
     """Return the tokens and units of a side for each right answer, with their intervals, as columns."""
     row: dict[str, float | None] = {}
     for name, found in (("tokens", comparison.per_right), ("units", comparison.units_per_right)):
-        one = found.get((side.run_id, side.model))
+        one = found.get(side.key)
         row |= {
             f"{name}_per_right": None if one is None or one.high is None else one.amount,
             f"{name}_per_right_low": None if one is None else one.low,

@@ -320,7 +320,7 @@ def _of_model_lists(reader: Reader, run_ids: Sequence[str], sides: Sequence[Mode
 def _of_caps(reader: Reader, run_ids: Sequence[str], sides: Sequence[ModelResult]) -> Iterator[OtherCaps]:
     """Return where the answers that are compared were capped at different numbers of tokens."""
     rows = {(row.run_id, row.model): row for row in reader.all(SideCaps, run_ids=list(run_ids))}
-    caps = [rows[side.run_id, side.model] for side in sides if (side.run_id, side.model) in rows]
+    caps = [rows[side.key] for side in sides if side.key in rows]
     if len({(row.least, row.most) for row in caps}) > 1 or any(row.least != row.most for row in caps):
         yield OtherCaps(caps, len(run_ids) > 1)
 
@@ -332,13 +332,13 @@ def _taken_out(
         taken = reader.all(TakenOut, run_id=run.run_id)
         if taken:
             own = [side for side in sides if side.run_id == run.run_id]
-            whole = max((len(samples[side.run_id, side.model]) for side in own), default=0)
+            whole = max((len(samples[side.key]) for side in own), default=0)
             reasons = [(one.reason, one.recorded_at) for one in taken]
             yield TakenOutSamples(len(taken), whole, reasons, run.run_id if len(runs) > 1 else None)
     unjudged = {
         row.sample_key
         for side in sides
-        for row in samples[side.run_id, side.model]
+        for row in samples[side.key]
         if row.excluded is not None and row.excluded != "taken out"
     }
     if unjudged:

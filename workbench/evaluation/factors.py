@@ -160,8 +160,7 @@ class _Grid:
     ) -> None:
         self._given, self._models, self._variants, self._cells = given, models, variants, cells
         self._rows: dict[_Cell, _Rows] = {
-            cell: {row.sample_key: row for row in given.samples[side.run_id, side.model]}
-            for cell, side in cells.items()
+            cell: {row.sample_key: row for row in given.samples[side.key]} for cell, side in cells.items()
         }
 
     def best(self) -> list[_Cell]:
@@ -282,7 +281,7 @@ class _Sides:
     def add(self, rows: list[SideSample]) -> ModelResult:
         """Return a new side that has these samples."""
         side = side_without_calls(self._run_id, f"mean {len(self.samples)}", len(rows), None)
-        self.samples[side.run_id, side.model] = rows
+        self.samples[side.key] = rows
         return side
 
 

@@ -53,7 +53,7 @@ class Texts(msgspec.Struct, frozen=True):
 
 def samples_by_kind(difference: Difference, samples: Samples) -> dict[SampleGroup, list[str]]:
     """Return the keys of all samples of two sides by how they differ."""
-    sides = [samples[side.run_id, side.model] for side in (difference.side, difference.baseline)]
+    sides = [samples[side.key] for side in (difference.side, difference.baseline)]
     scored = [{row.sample_key for row in rows if row.value is not None} for rows in sides]
     shared, everything = scored[0] & scored[1], dict.fromkeys(row.sample_key for rows in sides for row in rows)
     apart = {*difference.better, *difference.worse}

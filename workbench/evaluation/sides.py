@@ -95,6 +95,11 @@ class ModelResult(msgspec.Struct, frozen=True):
     newest_at: datetime | None
     """When the reused ones were asked for, in UTC."""
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The run's id and the model, by which `Samples` and amounts are looked up."""
+        return self.run_id, self.model
+
 
 class Lost(msgspec.Struct, frozen=True):
     """Samples without a score on one of two sides, for one reason."""
@@ -325,7 +330,7 @@ def differences_within(
     for part in parts:
         rows = {side: {row.sample_key: row for row in own} for side, own in part.items()}
         for side, base in every:
-            beside.append(_Beside(side, base, _joined(rows[side.run_id, side.model], rows[base.run_id, base.model])))
+            beside.append(_Beside(side, base, _joined(rows[side.key], rows[base.key])))
     tested = [one.tested() for one in beside]
     adjusted = holm_of_known([found.p_value for found in tested])
     finished = holm_of_known([None if found.finished is None else found.finished.p_value for found in tested])
@@ -534,13 +539,13 @@ def _clusters_of(joined: Sequence[_Both]) -> list[str] | None:
 
 def lost_samples(side: ModelResult, base: ModelResult, samples: Samples) -> list[Lost]:
     """Return what each of two sides lacks of all samples of both."""
-    rows = [{row.sample_key: row for row in samples[one.run_id, one.model]} for one in (side, base)]
+    rows = [{row.sample_key: row for row in samples[one.key]} for one in (side, base)]
     found: dict[tuple[str, str, str], int] = {}
     for one, there in zip((side, base), rows, strict=True):
         for key in rows[0].keys() | rows[1].keys():
             row = there.get(key)
             if row is None or row.of_scored is None or row.low != row.high:
-                reason = one.run_id, one.model, why_unscored(row)
+                reason = *one.key, why_unscored(row)
                 found[reason] = found.get(reason, 0) + 1
     return [Lost(*reason, number) for reason, number in sorted(found.items(), key=lambda entry: -entry[1])]
 

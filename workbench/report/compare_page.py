@@ -130,7 +130,7 @@ def compare_page(
         "runs": runs,
         "linked": {run.run_id for run in runs if single is None and (folder / f"{run.run_id}.html").is_file()},
         "charts": _charts(every, chosen, asked.colours),
-        "unscored": [_unscored(material.samples[side.run_id, side.model]) for side in found.sides],
+        "unscored": [_unscored(material.samples[side.key]) for side in found.sides],
         "slices": _by_column(found.slices, has_texts=asked.has_texts),
         "most_across": _MOST_ACROSS,
         "most_differing": _MOST_DIFFERING,
@@ -212,7 +212,7 @@ def _cost_chart(found: Comparison, colours: Colours) -> list[Chart]:
     sides = [side for side in found.sides if side.interval is not None and side.completion_tokens]
     if len(sides) < 2:
         return []
-    weighed = [found.units_per_right.get((side.run_id, side.model)) for side in sides]
+    weighed = [found.units_per_right.get(side.key) for side in sides]
     known = [one for one in weighed if one is not None and one.high is not None]
     if len(known) == len(sides):
         cost = f"{found.unit} a right answer", f"{found.unit}, logarithmic"
@@ -258,15 +258,15 @@ def _texts_by_place(found: Comparison) -> dict[str, str]:
     texts["factors"] = factors_text(found.factors)
     texts |= _of_effects(found)
     texts["more"] = f"{people.plural(beyond, 'more difference')} in the table below." if beyond > 0 else ""
-    beside = {(one.side.run_id, one.side.model): one for one in found.differences}
+    beside = {one.side.key: one for one in found.differences}
     for place, side in enumerate(found.sides):
-        texts |= _of_side(place, side, beside.get((side.run_id, side.model)), found)
+        texts |= _of_side(place, side, beside.get(side.key), found)
     lines = agreement_lines(found)
     texts |= {f"agreement{place}": (lines[place : place + 1] or [""])[0] for place in range(len(found.sides))}
     for number, part in enumerate(found.slices):
-        within = {(one.side.run_id, one.side.model): one for one in part.differences}
+        within = {one.side.key: one for one in part.differences}
         for place, side in enumerate(found.sides):
-            one = within.get((side.run_id, side.model))
+            one = within.get(side.key)
             texts[f"slice{number}.value{place}"], texts[f"slice{number}.shown{place}"] = _of_slice(one, found)
     return {place: people.visible(text) for place, text in texts.items()}
 
@@ -324,7 +324,7 @@ class ComparedSamples(msgspec.Struct, frozen=True):
     def first(self, baseline: int) -> Iterator[dict[str, Any]]:
         """Return the first samples of each difference from a baseline, as the template shows them without scripts."""
         for one, keys in self.every[baseline]:
-            sides = [(side.run_id, side.model) for side in (one.baseline, one.side)]
+            sides = [side.key for side in (one.baseline, one.side)]
             listed = [(kind, key) for kind in _FIRST for key in keys[kind][:FIRST_SAMPLES] if key in self.texts.samples]
             yield {
                 "names": [self.names[side] for side in reversed(sides)],
@@ -355,7 +355,7 @@ def compared_samples(
     )
     texts = texts_of(reader, material, wanted)
     place = {key: number for number, key in enumerate(texts.samples)}
-    sides = {(side.run_id, side.model): number for number, side in enumerate(material.sides)}
+    sides = {side.key: number for number, side in enumerate(material.sides)}
     index = {
         "kinds": get_args(SampleGroup),
         "sides": [people.visible(side_name(side, every[0])) for side in material.sides],
@@ -364,8 +364,8 @@ def compared_samples(
         "pairs": [
             [
                 {
-                    "side": sides[one.side.run_id, one.side.model],
-                    "baseline": sides[one.baseline.run_id, one.baseline.model],
+                    "side": sides[one.side.key],
+                    "baseline": sides[one.baseline.key],
                     "counts": [len(keys) for keys in kinds.values()],
                     "listed": [[place[key] for key in keys[:most] if key in place] for keys in kinds.values()],
                 }
@@ -374,7 +374,7 @@ def compared_samples(
             for found in pairs
         ],
     }
-    names = {(side.run_id, side.model): side_name(side, every[0]) for side in material.sides}
+    names = {side.key: side_name(side, every[0]) for side in material.sides}
     return ComparedSamples(index, pairs, names, texts)
 
 

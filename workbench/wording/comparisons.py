@@ -153,7 +153,7 @@ def agreement_lines(comparison: Comparison) -> list[str]:
     Accuracy is left out, which the mean of the scores is; of fields those where nothing is shown are counted. Of two runs
     pairs whose answers say the same everywhere have no line.
     """
-    names = {(side.run_id, side.model): side_name(side, comparison) for side in comparison.sides}
+    names = {side.key: side_name(side, comparison) for side in comparison.sides}
     pairs: dict[str, list[AgreementDifference]] = {}
     changed = {(one.run_id, one.model) for one in comparison.agreement if one.differs}
     for one in comparison.agreement:
