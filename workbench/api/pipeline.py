@@ -148,8 +148,7 @@ async def plan_job(
                         plan.look_up_samples(reader)
             else:
                 generation = _generation(ledger, options, "", plan)
-                among = None if generation == BASE_GENERATION else generation
-                _take_answers(session, plan, ledger, among, _again(ledger, job, options))
+                _take_answers(session, plan, ledger, generation, _again(ledger, job, options))
             experience: dict[str, RouteExperience] = {}
             expected, judges = None, planned_judges(plan, None)
             findable: tuple[str, ...] = ()
@@ -248,8 +247,7 @@ async def run_job(
             run_id = new_run_id(now)
             presence.claim(job.name, run_id, options)
             generation = _generation(ledger, options, run_id, plan)
-            among = None if generation == BASE_GENERATION else generation
-            latencies = _take_answers(session, plan, ledger, among, _again(ledger, job, options))
+            latencies = _take_answers(session, plan, ledger, generation, _again(ledger, job, options))
             refuse_worthless(plan)
             findings = len(lint_plan(plan, session.models, {}))
             for finding in (*_judge_findings(where, session, job), *prompt_warnings(plan), *repeated_ids(plan)):
@@ -497,11 +495,7 @@ def _again(ledger: Ledger, job: Job, options: RunOptions) -> ReaskPlan:
 
 
 def _take_answers(
-    session: Session,
-    plan: Plan,
-    ledger: Ledger,
-    generation: str | None,
-    again: ReaskPlan = ReaskPlan(),  # noqa: B008 - frozen
+    session: Session, plan: Plan, ledger: Ledger, generation: str, again: ReaskPlan
 ) -> dict[str, list[float]]:
     """Take over what is answered already; returns how long the newest answers of each route took, in ms."""
     simulated = _is_simulated(session, plan)
@@ -511,7 +505,7 @@ def _take_answers(
         refuse_mixing(reader, ledger, simulated=simulated)
         if FILLED in plan.job.tags:
             again = with_earlier_caps(reader, plan.job.name, again)
-        plan.take_answers(reader, generation, again)
+        plan.take_answers(reader, None if generation == BASE_GENERATION else generation, again)
         newest = reader.all(NewestLatencies, models=[model.id for model in plan.models], most=1_000)
     return {of.model: of.latencies_ms for of in newest}
 
