@@ -91,6 +91,11 @@ class AccountState(msgspec.Struct, frozen=True, kw_only=True):
     """Until the window ends; empty where that is not known."""
 
     @property
+    def resets_at(self) -> datetime | None:
+        """When counting begins again; None where no window is known, or where it rolls."""
+        return None if self.window is None or self.window.rolls else self.window.end_at
+
+    @property
     def used_share(self) -> _Range | None:
         """Of the total, at least and at most; by a reading alone where the total is not known."""
         if self.used is not None and self.total is not None:

@@ -42,7 +42,7 @@ def window_plan(ledger: Ledger, job: Job, estimate: RunEstimate) -> WindowPlan:
             state = account_state(reader, ledger.allowance, ledger.zone, now)
             parts = _drawn_before(reader, job.name, weights)
         left = state.left
-        ends_at = None if state.window is None or state.window.rolls else state.window.end_at
+        ends_at = state.resets_at
     low, high = 0.0, 0.0
     for model in estimate.models:
         least, most = _per_token(weights, model.model, now, parts.get(model.model))

@@ -9,6 +9,7 @@ from itertools import islice, takewhile
 
 import msgspec
 
+from workbench.allowance.account import AccountState
 from workbench.allowance.unseen import CONFIDENCE
 from workbench.allowance.weights import ReportedTokens, Weights
 from workbench.job.file import ScheduleTable
@@ -42,23 +43,20 @@ class Demand(msgspec.Struct, frozen=True):
     """✓ where it fits into what is left, ✗ where it does not, ? where that cannot be told."""
 
 
-def demands(
-    reader: Reader, weights: Weights, now: datetime, end: datetime | None, left: tuple[float, float] | None
-) -> list[Demand]:
+def demands(reader: Reader, weights: Weights, standing: AccountState) -> list[Demand]:
     """Return the scheduled jobs, those that come first before the others.
 
     Args:
         reader: Of the ledger.
         weights: What tokens draw.
-        now: From when on.
-        end: Of the window; None: there is none that ends.
-        left: Units, at least and at most, out of which they are paid in their order; None: not known.
+        standing: The account, out of which they are paid in their order.
     """
-    found = [_demand(job, *more, weights, now, end) for job, more in _runs_by_job(reader, weights).items()]
+    end = standing.resets_at
+    found = [_demand(job, *more, weights, standing.at, end) for job, more in _runs_by_job(reader, weights).items()]
     ordered = sorted(
         (one for one in found if one is not None), key=lambda one: (one.next_at is None, one.next_at, one.job)
     )
-    return list(_afforded(ordered, left if end is not None else None))
+    return _afforded(ordered, standing.left if end is not None else None)
 
 
 _Runs = dict[str, list[tuple[str, int, ReportedTokens]]]

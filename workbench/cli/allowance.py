@@ -180,12 +180,9 @@ def forecast_(as_json: bool, **given: Any) -> None:
 
 
 def _state(ledger: Ledger) -> tuple[AccountState, list[Demand]]:
-    now = clock.now()
     with reading_ledger(ledger) as reader:
-        found = account_state(reader, ledger.allowance, ledger.zone, now)
-        end = found.window.end_at if found.window is not None and not found.window.rolls else None
-        needs = demands(reader, weights_of(ledger.allowance, ledger.zone), now, end, found.left)
-    return found, needs
+        found = account_state(reader, ledger.allowance, ledger.zone, clock.now())
+        return found, demands(reader, weights_of(ledger.allowance, ledger.zone), found)
 
 
 def as_object(found: AccountState) -> dict[str, Any]:

@@ -60,11 +60,9 @@ def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     daily = result(reader, DailyUsage, most=MOST_TOGETHER, others=OTHERS)
     costliest_runs = result(reader, CostliestRun, most=MOST_EXPENSIVE)
     costliest_samples = result(reader, CostliestSample, most=MOST_EXPENSIVE)
-    now = clock.now()
-    found = account_state(reader, asked.allowance, asked.zone, now)
-    end = found.window.end_at if found.window is not None and not found.window.rolls else None
+    found = account_state(reader, asked.allowance, asked.zone, clock.now())
     caps = asked.caps()
-    needs = demands(reader, weights_of(asked.allowance, asked.zone), now, end, found.left)
+    needs = demands(reader, weights_of(asked.allowance, asked.zone), found)
 
     def content() -> dict[str, Any]:
         there = asked.there()
@@ -75,9 +73,9 @@ def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "standing": found,
             "headline": headline(found, asked.zone),
             "runs_out": runs_out(found, asked.zone),
-            "needs": [(one, demand_text(one, found.unit) if end is not None else "–") for one in needs],
+            "needs": [(one, demand_text(one, found.unit) if found.resets_at is not None else "–") for one in needs],
             "caps": [(one, cap_row(one, asked.zone)) for one in caps],
-            "window_ends": end is not None,
+            "window_ends": found.resets_at is not None,
             "span": span,
             "units": units,
             "price": price_text(found, asked.allowance),

@@ -129,7 +129,7 @@ def runs_out(found: AccountState, zone: str) -> str:
     if found.pace is None or found.forecast is None:
         return "When it runs out is unknown: three whole days of history are needed."
     pace = f"at {span(*found.pace.a_day_range)} {found.unit} a day"
-    end = found.window.end_at if found.window is not None and not found.window.rolls else None
+    end = found.resets_at
     earliest, latest = found.forecast.earliest_at, found.forecast.latest_at
     until = f"until the window resets ({_moment(end, zone)})" if end else "for a year"
     if _is_after(earliest, end):
