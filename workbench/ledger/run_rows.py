@@ -123,7 +123,6 @@ class RunItemOutcome(QueryRow, frozen=True):
     outcome: str | None
     accepted: bool | None
     scorable: bool | None
-    ends: str | None
     concluded: bool | None
     items: int
 

@@ -191,7 +191,6 @@ class UnknownDraw(QueryRow, frozen=True):
     open_intents: int
     known_calls: int
     p10_tokens: float | None
-    p50_tokens: float | None
     p90_tokens: float | None
     low_tokens: int | None
     high_tokens: int | None

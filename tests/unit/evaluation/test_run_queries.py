@@ -87,7 +87,7 @@ def test_a_model_without_an_estimate_does_not_delete_the_range_of_the_others(led
     writer.close()
     with reading(ledger) as reader:
         total = reader.only(Spend)
-    known = UnknownDraw("m", 1, 0, 0, 1, 10.0, 10.0, 10.0, 10, 10)
+    known = UnknownDraw("m", 1, 0, 0, 1, 10.0, 10.0, 10, 10)
     silent = msgspec.structs.replace(known, low_tokens=None, high_tokens=None)
     assert spent(total, [known]).endswith(
         "usage of 2 of them is not known: between 10 and 10 tokens, estimated from similar calls."

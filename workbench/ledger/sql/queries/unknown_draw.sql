@@ -4,7 +4,7 @@
 -- Parameters: none
 WITH known AS (
     SELECT model, count(*) AS known_calls, quantile_cont(total_tokens, 0.1) AS p10_tokens,
-        quantile_cont(total_tokens, 0.5) AS p50_tokens, quantile_cont(total_tokens, 0.9) AS p90_tokens
+        quantile_cont(total_tokens, 0.9) AS p90_tokens
     FROM attempts WHERE total_tokens IS NOT NULL GROUP BY model
 ),
 unknown AS (
@@ -13,7 +13,7 @@ unknown AS (
     FROM usage_by_day GROUP BY model
     HAVING sum(calls_without_usage + maybe_drawn + open_intents) > 0
 )
-SELECT unknown.*, coalesce(known_calls, 0) AS known_calls, p10_tokens, p50_tokens, p90_tokens,
+SELECT unknown.*, coalesce(known_calls, 0) AS known_calls, p10_tokens, p90_tokens,
     round(calls_without_usage * p10_tokens)::BIGINT AS low_tokens,
     round((calls_without_usage + maybe_drawn + open_intents) * p90_tokens)::BIGINT AS high_tokens
 FROM unknown LEFT JOIN known USING (model)
