@@ -370,7 +370,7 @@ def _allowance_text(config: PlatformConfig) -> str:
     if allowance.units is not None:
         text = f"{amount(round(allowance.units))} units in {window} for each account"
     if own:
-        text += f", but {', '.join(own[:_NAMED])}" + (f" and {len(own) - _NAMED} more" if len(own) > _NAMED else "")
+        text += f", but {_first(own)}"
     is_limited = bool(own) or allowance.units is not None
     reserve = allowance.reserve_for_chat if is_limited else 0
     return text + (f", {percent(reserve)} of it for people" if reserve else "")
@@ -389,5 +389,9 @@ def _models_text(config: PlatformConfig) -> str:
 
 
 def _accounts_text(config: PlatformConfig) -> str:
-    names = [account.name for account in config.accounts]
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return _first([account.name for account in config.accounts])
+
+
+def _first(texts: list[str]) -> str:
+    """Return the first few of a list, and how many more there are."""
+    return ", ".join(texts[:_NAMED]) + (f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else "")

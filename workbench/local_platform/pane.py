@@ -131,7 +131,7 @@ class Pane:
         return self._was_on
 
     async def _home(self, _: web.Request) -> web.Response:
-        return _seen_at("/account")
+        return _to_account()
 
     async def _style(self, _: web.Request) -> web.Response:
         return web.Response(text=_style_sheet(), content_type="text/css")
@@ -158,7 +158,7 @@ class Pane:
         session = await self._written(sign_in)
         if session is None:
             raise self._failed_try(request)
-        reply = _seen_at("/account")
+        reply = _to_account()
         reply.set_cookie(
             _COOKIE,
             session,
@@ -174,7 +174,7 @@ class Pane:
         session, _ = self._signed_in(request)
         _checked(await self._form(request), session, request)
         await self._written(lambda state: state.use_link(session, "session"))
-        reply = _seen_at("/account")
+        reply = _to_account()
         reply.del_cookie(_COOKIE, path="/")
         return reply
 
@@ -208,7 +208,7 @@ class Pane:
             key = await self._written(change)
         except UnknownKeyError as error:
             raise _Refused(409, "You have no such key: it was regenerated or deleted a moment ago.") from error
-        return await self._shown(session, account, key) if key is not None else _seen_at("/account")
+        return await self._shown(session, account, key) if key is not None else _to_account()
 
     async def _shown(self, session: str, account: str, key: str | None = None) -> web.Response:
         config = self._config()
@@ -327,8 +327,8 @@ def _is_secure(request: web.Request) -> bool:
     return request.secure or request.headers.get("X-Forwarded-Proto", "").lower() == "https"
 
 
-def _seen_at(path: str) -> web.Response:
-    return web.Response(status=303, headers={"Location": path})
+def _to_account() -> web.Response:
+    return web.Response(status=303, headers={"Location": "/account"})
 
 
 @cache
