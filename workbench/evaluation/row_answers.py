@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from workbench.evaluation.attention import ANOTHER
 from workbench.evaluation.exports import scored_answers
 from workbench.ledger.answer_rows import RecordedAnswer
 from workbench.ledger.queries import Reader
@@ -19,7 +20,6 @@ Kind = Literal[
     "not asked yet", "changed", "shortened", "characters replaced",
 ]  # fmt: skip
 _ENDS: dict[str, Kind] = {"cut_off": "cut off", "refused": "refused", "filtered": "filtered", "empty": "empty"}
-_OF_ANOTHER = ("fallback", "suspected")
 
 
 class Flag(msgspec.Struct, frozen=True):
@@ -84,7 +84,7 @@ def _of_answer(answer: RecordedAnswer, text: str | None) -> list[Flag]:
     if text is None and not flags:
         flags.append(Flag("empty"))
     if not answer.counts:
-        is_another = answer.identity in _OF_ANOTHER
+        is_another = answer.identity in ANOTHER
         flags.append(Flag("another model", answer.served_model or "") if is_another else Flag("taken out"))
     return flags
 

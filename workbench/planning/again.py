@@ -11,7 +11,7 @@ from workbench.ledger.rows import HigherCap
 from workbench.planning.models import max_tokens_of
 from workbench.records.outcomes import EFFECTS, Outcome
 
-CUT_OFF, INVALIDATED, FALLBACK = "truncated", "invalidated", "fallback"
+CUT_OFF, INVALIDATED = "truncated", "invalidated"
 Kind = Literal["truncated", "invalidated", "fallback", "refused", "empty", "unreadable"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 OF_A_JUDGE: tuple[Kind, ...] = ("fallback", "refused", "empty", "unreadable")

@@ -37,9 +37,7 @@ def of_run(figures: RunFigures, query: str, rows: Sequence[T]) -> Result[T]:
 
 
 def _bounds(interval: Interval | None) -> str:
-    if interval is None:
-        return people.NOT_KNOWN
-    if interval.low is None or interval.high is None:
+    if interval is None or interval.low is None or interval.high is None:
         return people.NOT_KNOWN
     return f"{interval.low:.3f} to {interval.high:.3f}"
 
@@ -111,14 +109,14 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
             found.append(
                 drawn(f"scores{number}", title, drawing, tables["scores"] if number == 0 else None, SCORE_NOTE)
             )
+    planned = planned_by_model(figures)
     troubles = [
         {"model": model, "group": group, "requests": requests, "planned": planned[model]}
-        for planned in [planned_by_model(figures)]
         for model, groups in failures_by_model(figures).items()
         for group, requests in groups.items()
     ]
     if troubles:
-        drawing = charts.trouble_chart(troubles, list(planned_by_model(figures)))
+        drawing = charts.trouble_chart(troubles, list(planned))
         found.append(
             drawn(
                 "trouble",
@@ -142,7 +140,7 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
 def course_charts(
     figures: RunFigures,
     course: Result[LatencySpan],
-    flights: tuple[Result[InFlight], Result[PaceStep]],
+    flights: Flights,
     colours: Colours,
 ) -> list[Chart]:
     """Latency and calls in flight in the course of the run, where it has a course."""
