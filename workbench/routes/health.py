@@ -6,11 +6,8 @@ from datetime import datetime
 
 import msgspec
 
+from workbench.evaluation.attention import LEAST_ANSWERS, NOTICED_SHARE, SLOWER
 from workbench.ledger.route_rows import RouteSpan
-
-_LEAST_CALLS = 10
-_NOTICED_SHARE = 0.05
-_SLOWER = 1.5
 
 
 class Worst(msgspec.Struct, frozen=True):
@@ -50,16 +47,16 @@ def worst_times(course: Sequence[RouteSpan]) -> list[Worst]:
 def _of_route(model: str, rows: Sequence[RouteSpan]) -> Iterator[Worst]:
     for what, counted in _SHARES:
         counts = [(*counted(row), row.from_at) for row in rows]
-        spans = [(part / whole, whole, from_at) for part, whole, from_at in counts if whole >= _LEAST_CALLS]
+        spans = [(part / whole, whole, from_at) for part, whole, from_at in counts if whole >= LEAST_ANSWERS]
         if not spans:
             continue
         share, whole, from_at = max(spans, key=lambda span: span[0])
-        if share > _NOTICED_SHARE:
+        if share > NOTICED_SHARE:
             usual = sum(part for part, _, _ in counts) / sum(whole for _, whole, _ in counts)
             yield Worst(model, what, from_at, share, usual, whole)
-    timed = [(row.p50_ms, row) for row in rows if row.answers >= _LEAST_CALLS and row.p50_ms is not None]
+    timed = [(row.p50_ms, row) for row in rows if row.answers >= LEAST_ANSWERS and row.p50_ms is not None]
     if len(timed) > 1:
         middle = statistics.median_low(p50_ms for p50_ms, _ in timed)
         slowest_ms, worst = max(timed, key=lambda span: span[0])
-        if slowest_ms > _SLOWER * middle:
+        if slowest_ms > SLOWER * middle:
             yield Worst(model, "slow answers", worst.from_at, slowest_ms, middle, worst.answers)
