@@ -75,6 +75,7 @@ from workbench.records.endings import (
     BASE_GENERATION,
     EXIT_CODES,
     FILLED,
+    SETTLED,
     TO_JUDGE,
     GateResult,
     RunEnd,
@@ -440,7 +441,7 @@ def decided_after_judging(
     was_left = run.status == RunStatus.INCOMPLETE and (run.reason or "").endswith(TO_JUDGE)
     if was_left:
         record_status(ledger, run.run_id, RunStatus.COMPLETE, ExitCode.DONE, None)
-    is_over = was_left or (heard and run.status in (RunStatus.COMPLETE, RunStatus.GATE_FAILED))
+    is_over = was_left or (heard and run.status in SETTLED)
     if not is_over or part_of(run.part).pilot is not None:  # a few samples decide nothing
         return (), ExitCode.DONE
     results, reason = evaluate_gates(ledger, run.run_id, job)

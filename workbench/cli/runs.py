@@ -30,7 +30,7 @@ from workbench.ledger.job_rows import ModelMean, RunLine, run_means
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance, RunId
 from workbench.ledger.run_rows import RunGate, SuspectSample, TakenOut
-from workbench.records.endings import RunStatus
+from workbench.records.endings import SETTLED
 from workbench.wording.agreements import NO_AGREEMENT
 from workbench.wording.changes import alarm_objects, open_lines
 from workbench.wording.factors import factors_object
@@ -56,7 +56,7 @@ _LISTED = (
 )  # fmt: skip
 _SNIPPET_CHARS = 76
 
-_NOTHING_LEFT = (RUNNING, RunStatus.COMPLETE, RunStatus.GATE_FAILED)
+_NOTHING_LEFT = (RUNNING, *SETTLED)
 """What a run is of which no request waits for a rerun."""
 
 

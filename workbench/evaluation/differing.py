@@ -15,7 +15,7 @@ from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import TakenOut
 from workbench.ledger.score_rows import CorrectedTarget, ModelText, RunScorer, SharedAnswers, SideCaps
-from workbench.records.endings import RunStatus
+from workbench.records.endings import SETTLED
 
 NO_MATTER = frozenset({"name", "description", "tags", "schedule", "gates", "judge"})
 """Tables and keys of a job that change no answer and no score."""
@@ -193,7 +193,7 @@ def _of_runs(reader: Reader, runs: Sequence[Provenance], there: Sides) -> Iterat
     if any(run.simulated for run in runs):
         yield SimulatedModels()
     for run in runs:
-        if run.status not in (RunStatus.COMPLETE, RunStatus.GATE_FAILED):
+        if run.status not in SETTLED:
             yield _incomplete(run, there)
     if len({run.dataset_hash for run in runs}) > 1:
         newest = max(runs, key=lambda run: run.started_at)

@@ -7,6 +7,7 @@ import msgspec
 
 from workbench.evaluation.alarms import Alarm, Watch
 from workbench.ledger.job_rows import RunLine
+from workbench.records.endings import SETTLED
 
 
 class Latest(msgspec.Struct, frozen=True):
@@ -55,7 +56,7 @@ def not_completed_later(runs: Iterable[RunLine]) -> Iterator[RunLine]:
     """
     complete: set[tuple[str, str, str | None]] = set()
     for run in runs:
-        is_settled = run.status in ("complete", "gate_failed")
+        is_settled = run.status in SETTLED
         if is_settled or complete.isdisjoint((run.job, run.generation, part) for part in (None, run.narrowed)):
             yield run
         if is_settled:

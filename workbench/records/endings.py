@@ -26,6 +26,8 @@ class RunStatus(StrEnum):
     """Every request is answered, and a quality gate was not met."""
 
 
+SETTLED = (RunStatus.COMPLETE, RunStatus.GATE_FAILED)
+"""With what status a run leaves nothing to be sent."""
 EXIT_CODES = {
     RunStatus.COMPLETE: ExitCode.DONE,
     RunStatus.INCOMPLETE: ExitCode.INCOMPLETE,

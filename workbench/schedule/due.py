@@ -17,11 +17,10 @@ from workbench.job.occasions import following, newest, occasion_name
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import OccasionRun
 from workbench.ledger.store import Ledger
-from workbench.records.endings import RunStatus
+from workbench.records.endings import SETTLED, RunStatus
 
 ON_TIME = timedelta(minutes=40)
 """How late an occasion may be asked without being a missed one: a first try may fail before anything is on record."""
-_SETTLED = (RunStatus.COMPLETE, RunStatus.STOPPED, RunStatus.GATE_FAILED)
 _MOST_SHOWN = 1000
 _UNFINISHED = "unfinished"
 
@@ -78,7 +77,7 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
     if last.job_path != job.path and Path(last.job_path).exists():
         text = f"another job named {job.name!r} shares its occasions: {last.job_path}"
         raise InputError(Fault(job.where("name"), text, "give each job its own name"))
-    if last.status in _SETTLED:
+    if last.status in (*SETTLED, RunStatus.STOPPED):
         return Due(None, f"occasion {name} is {last.status} (run {last.run_id})")
     tried = sum(run.status != RunStatus.INTERRUPTED for run in own)
     if tried > schedule.retries:

@@ -14,7 +14,7 @@ from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.ledger.gates import DropFound
 from workbench.ledger.job_rows import JobCourse, JobRun
-from workbench.records.endings import RunStatus
+from workbench.records.endings import SETTLED, RunStatus
 from workbench.stats.series import FEW_NIGHTS
 from workbench.wording.routes import day_text
 from workbench.wording.scores import size
@@ -148,8 +148,6 @@ def change_text(change: JobChange) -> str:
     return f"{change.model} scores {value} {more} by “{change.scorer}”, {ahead}–{behind} on {plural(pair.n, 'sample')}"
 
 
-_ENDED = (RunStatus.COMPLETE, RunStatus.GATE_FAILED)
-"""With what status a run is compared with the one before."""
 _MOST_NAMED = 3
 """Models that a sentence names."""
 
@@ -218,20 +216,20 @@ def _beside_the_level(runs: Sequence[JobRun], watches: Sequence[Watch]) -> str:
 
 def compared_text(runs: Sequence[JobRun]) -> str:
     """Return which runs a job's differences are of, as the head of their list: runs that are not complete are passed over."""
-    if runs[0].status not in _ENDED:
+    if runs[0].status not in SETTLED:
         return "The two newest complete runs"
-    is_next = len(runs) > 1 and runs[1].status in _ENDED
+    is_next = len(runs) > 1 and runs[1].status in SETTLED
     return f"Beside the {'run' if is_next else 'complete run'} before"
 
 
 def _beside_the_run_before(runs: Sequence[JobRun], changes: Sequence[JobChange]) -> str:
-    is_of_newest = runs[0].status in _ENDED
+    is_of_newest = runs[0].status in SETTLED
     if not changes:
-        if not is_of_newest or runs[1].status not in _ENDED:
+        if not is_of_newest or runs[1].status not in SETTLED:
             return "Runs that are not complete are not compared."
         return "It asked nothing again that the run before has a result for."
     shown = _shown_text([change for change in changes if change.verdict != "none shown"])
-    before = "the run before" if runs[1].status in _ENDED else "the complete run before"
+    before = "the run before" if runs[1].status in SETTLED else "the complete run before"
     if not shown:
         which = f"from {before}" if is_of_newest else "between the two complete runs before it"
         return f"No difference {which} is shown."
