@@ -96,9 +96,7 @@ def _over_constants(reader: Reader, found: RunFindings, least: dict[str, float])
         for one, constant in beside:
             value = None if one.found is None else one.found.difference
             over = OverConstant(constant, wanted, there.are_shares, one.asked, one.unknown, value, one.low, one.high)
-            result: GateVerdict = "cannot tell"
-            if one.low is not None and one.high is not None and not one.is_finished_only:
-                result = "met" if one.low >= wanted else "not met" if one.high < wanted else "cannot tell"
+            result = "cannot tell" if one.is_finished_only else _at_least(wanted, one.low, one.high)
             yield GateFinding("min_over_constant", result, over, scorer, one.side.model)
 
 
@@ -190,7 +188,7 @@ def _agreement(gate: str, side: SideAgreement, wanted: float) -> tuple[GateVerdi
     elif gate == "max_mean_error":
         is_met, is_missed = high <= wanted, low > wanted
     else:
-        is_met, is_missed = low >= wanted, high < wanted
+        return _at_least(wanted, low, high), found
     return "met" if is_met else "not met" if is_missed else "cannot tell", found
 
 
@@ -207,9 +205,14 @@ def _beside(interval: Interval | None, wanted: float) -> tuple[GateVerdict, Mean
         return "cannot tell", MeanFound(wanted)
     low, high = interval.low, interval.high
     found = MeanFound(wanted, interval.n, interval.mean, interval.at_worst, interval.at_best, low, high)
-    if interval.at_worst is None or low is None or high is None:
-        return "cannot tell", found
-    return "met" if low >= wanted else "not met" if high < wanted else "cannot tell", found
+    return "cannot tell" if interval.at_worst is None else _at_least(wanted, low, high), found
+
+
+def _at_least(wanted: float, low: float | None, high: float | None) -> GateVerdict:
+    """Return whether an interval shows that a figure is at least as high as is wanted."""
+    if low is None or high is None:
+        return "cannot tell"
+    return "met" if low >= wanted else "not met" if high < wanted else "cannot tell"
 
 
 def _shares(found: RunFindings, items: Sequence[RunItems], gates: GatesTable) -> Iterator[GateFinding]:
@@ -268,9 +271,7 @@ def _drops(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[Ga
         for one in differences(pairs, there.samples, are_shares=there.are_shares):
             value = None if one.found is None else one.found.difference
             beside = DifferenceFound(base, most, there.are_shares, one.asked, one.unknown, value, one.low, one.high)
-            result: GateVerdict = "cannot tell"
-            if one.low is not None and one.high is not None and not one.is_finished_only:
-                result = "met" if one.low >= -most else "not met" if one.high < -most else "cannot tell"
+            result = "cannot tell" if one.is_finished_only else _at_least(-most, one.low, one.high)
             yield GateFinding("max_drop", result, beside, scorer, one.side.model)
 
 
