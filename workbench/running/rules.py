@@ -1,7 +1,6 @@
 """How the fan-out of a run behaves beside what its job says, how long it waits, and why it ended early."""
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -54,15 +53,15 @@ class FanOutSettings(NamedTuple):
     """How the fan-out behaves beside what the job says."""
 
     slots: Slots
-    fixed: bool = False
+    fixed: bool
     """Send as many at a time as are allowed, from the start."""
-    patience_s: float = PATIENCE_S
+    patience_s: float
     """How long to wait when nothing but paused routes is left."""
-    latencies_ms: Mapping[str, Sequence[float]] = MappingProxyType({})
+    latencies_ms: Mapping[str, Sequence[float]]
     """How long the newest answers of each model took, oldest first."""
-    tempo: Tempo = ACCOUNT
+    tempo: Tempo
     """How long to wait for the platform."""
-    caps: Caps | None = None
-    """What the run may use together with others; None: whatever its budget allows."""
-    line_of: Callable[[CallRecord], str | None] | None = None
+    caps: Caps
+    """What the run may use together with others."""
+    line_of: Callable[[CallRecord], str | None] | None
     """Called with every call that ended, its texts perhaps left out; what it gives back is printed as a line."""

@@ -11,7 +11,6 @@ from workbench.planning.expand import Plan
 from workbench.records.calls import CallRecord, ChatRequest
 from workbench.records.endings import EXIT_CODES, RunStatus
 from workbench.records.outcomes import EFFECTS
-from workbench.running.caps import Caps
 from workbench.running.guard import Guard
 from workbench.running.notices import Notices
 from workbench.running.pace import Change, Pace
@@ -76,7 +75,7 @@ class AfterCall:
         limits = [model.max_in_flight for model in plan.models]
         self.pace = Pace(limits, plan.job.run.max_in_flight, fixed=rules.fixed)
         self.queue = Queue(plan, self.pace, rules.patience_s, rules.tempo)
-        self.guard = Guard(plan.job.budget, plan.job.run, rules.caps or Caps())
+        self.guard = Guard(plan.job.budget, plan.job.run, rules.caps)
         self.notices = Notices(plan, progress.note, rules.patience_s)
         self._passes = Passes(plan.job.run, rules.tempo.wait_share)
         self._caps = [model.max_tokens for model in plan.models]

@@ -12,8 +12,8 @@ class AttemptEnd(NamedTuple):
     """A call that ended, within the history of its request."""
 
     record: CallRecord
-    attempt: int = 1
-    will_go_on: bool = False
+    attempt: int
+    will_go_on: bool
     """Whether the request is to be sent again in this run."""
 
 
