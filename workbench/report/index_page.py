@@ -17,13 +17,13 @@ from workbench.evaluation.latest import latest
 from workbench.evaluation.run_figures import broken_scorers, unjudged_answers
 from workbench.ledger.job_rows import JobRuns, ModelMean, NewestRun, RunLine, run_means, silent_models
 from workbench.ledger.rows import Provenance, RunId
+from workbench.records.endings import SETTLED
 from workbench.report import time_charts
 from workbench.report.build import PageContext, result
 from workbench.report.chart_parts import on_clock, said_by_clock
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import (
     NEWEST_RUNS,
-    SETTLED,
     JobRow,
     is_worse,
     job_rows,

@@ -18,6 +18,7 @@ from workbench.job.file import ScheduleTable
 from workbench.job.occasions import following
 from workbench.ledger.job_rows import ModelMean, NewestRun, RunLine
 from workbench.ledger.rows import BrokenScorer
+from workbench.records.endings import SETTLED
 from workbench.report.drawing import Colours
 from workbench.report.tables import status_kind
 from workbench.wording.runs import broken_text, jobs_text
@@ -26,8 +27,6 @@ from workbench.wording.scores import range_text
 NEWEST_RUNS = 14
 _WIDTH, _HEIGHT, _MARGIN = 120, 20, 3  # px, of a line of scores
 _MOST_LINES = 4
-SETTLED = ("complete", "gate_failed")
-"""With what status a run has all that it was to have."""
 _FAILING = 0.05
 """Of a run's requests; single ones that a platform refuses are in its figures."""
 
