@@ -156,6 +156,7 @@ def test_of_two_runs_what_says_the_same_everywhere_has_no_line_and_costs_the_res
     assert found["two"]["adjusted_p"] == 1
 
 
+@pytest.mark.slow
 def test_labels_are_read_by_the_settings_that_recorded_them(bench: Workbench) -> None:
     """Folded by one run's scorer and kept as they are by the other's, the same answers say the same."""
     targets = [one.title() for one in TARGETS]
@@ -172,6 +173,7 @@ def test_labels_are_read_by_the_settings_that_recorded_them(bench: Workbench) ->
     assert bench.json("compare", "r1", "r3", "--no-report")["agreement"] == []
 
 
+@pytest.mark.slow
 def test_rows_that_are_one_sample_count_once_and_always_the_same(bench: Workbench) -> None:
     """Ten of fifty rows repeat an earlier one, and each is asked twice: eighty answers, whatever was sent of them."""
     bench.environment.pop("WORKBENCH_BASE_URL", None)

@@ -116,6 +116,7 @@ def test_gates_that_could_not_be_decided_do_not_pass(bench: Workbench) -> None:
     assert "its gates are not decided" in done.stderr
 
 
+@pytest.mark.slow
 def test_gates_that_were_decided_by_other_scores_than_those_beside_them_say_so(bench: Workbench) -> None:
     gated(bench, "min_mean = { numeric = 0.3 }", wrong=15)
     run_id = bench.json("run", "job.toml", "--no-report")["run_id"]

@@ -55,6 +55,7 @@ def test_a_job_of_many_runs_shows_its_newest_and_names_the_command_for_more(benc
     assert [run["run_id"] in job_page.text for run in listed] == [*([True] * 20), False]
 
 
+@pytest.mark.slow
 def test_nothing_is_said_where_nothing_was_asked_again(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(4))
     bench.write("job.toml", job("sim/instant"))

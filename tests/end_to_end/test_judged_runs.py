@@ -95,6 +95,7 @@ def test_a_gate_that_is_decided_later_fails_the_run_too(bench: Workbench) -> Non
     assert bench.json("show")["status"] == "gate_failed"
 
 
+@pytest.mark.slow
 def test_every_command_that_asks_a_judge_names_the_embedded_platform(bench: Workbench) -> None:
     """Pasted where no endpoint is configured it works, and where one is, a simulated run is not judged on an account."""
     bench.environment.pop("WORKBENCH_BASE_URL", None)
@@ -197,6 +198,7 @@ def test_the_thresholds_of_the_settings_count_the_judge(bench: Workbench, platfo
     assert calls(platform) == before, "judgements alone are asked about too"
 
 
+@pytest.mark.slow
 def test_units_are_of_the_answers_where_judges_are_still_to_be_asked(
     bench: Workbench, platform: ThreadedServer
 ) -> None:

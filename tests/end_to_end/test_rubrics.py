@@ -137,6 +137,7 @@ def test_a_judge_that_changed_its_mind_is_told(bench: Workbench) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_what_was_judged_by_another_target_is_no_difference(judged: Workbench) -> None:
     """A judge that follows the target says something else once that is corrected, and has not changed its mind."""
     write(judged, JUDGE.format(label="sure", model="sure", more=""))

@@ -150,6 +150,7 @@ def test_only_what_was_cut_off_is_asked_again_with_a_larger_cap(cut: Workbench) 
     cut("ledger", "check")
 
 
+@pytest.mark.slow
 def test_the_command_that_continues_says_what_was_asked_again(cut: Workbench) -> None:
     long = [{"id": f"l{n}", "input": f"What is {n} + " + "123456789123456789 + " * 3 + "1?"} for n in range(3)]
     cut.write("sums.jsonl", "".join(json.dumps(row | {"target": 1}) + "\n" for row in long))
