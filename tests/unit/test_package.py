@@ -177,6 +177,11 @@ def test_every_command_is_documented() -> None:
         assert re.search(rf"`(workbench )?{name}\b", text), name
 
 
+def test_the_commands_name_every_topic_of_help() -> None:
+    _, text = _COMMANDS["help"]
+    assert re.findall(r"[\w-]+", text.partition(": ")[2]) == list(TOPICS)
+
+
 def test_the_readme_leads_to_every_topic_and_to_the_contributors_texts() -> None:
     linked = set(re.findall(r"\]\(([\w/.-]+\.md)\)", (ROOT / "README.md").read_text()))
     assert all((ROOT / path).is_file() for path in linked)

@@ -45,7 +45,10 @@ def path(as_json: bool, **given: Any) -> None:
 @options.ledger
 @options.as_json
 def check(as_json: bool, **given: Any) -> None:
-    """Check for duplicates, damaged journals, and attempts without a request."""
+    """Recompute every request key, look for duplicates and damage, and report mismatches.
+
+    Exits with 1 where the ledger is not sound.
+    """
     found = check_ledger(ledger_to_read(options.where(given)))
     if as_json:
         print_json(found)

@@ -50,8 +50,8 @@ _COMMANDS = {
     "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to fix problems."),
     "help": (
         "help",
-        "Explain a topic: tutorial, jobs, datasets, scorers, runs, comparisons, allowance, schedules, routes, ledger, platform, "
-        "settings, python, faq, glossary, exit-codes.",
+        "Explain a topic: tutorial, commands, jobs, datasets, scorers, runs, comparisons, allowance, schedules, routes, ledger, "
+        "platform, settings, python, faq, glossary, exit-codes.",
     ),
     "completion": ("completion", "Print the shell completion script."),
 }
