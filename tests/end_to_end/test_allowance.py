@@ -177,6 +177,15 @@ def test_the_first_reading_may_precede_every_run_and_is_of_the_account(account: 
     assert "there is no ledger at" in missing.stderr
 
 
+def test_a_table_for_a_program_has_every_digit_of_a_large_number(account: Account) -> None:
+    bench = account.bench
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("m"))
+    bench("run", "job.toml", "--no-report")
+    bench("allowance", "reading", "--used", "1.2M", "--of", "12345678")
+    assert bench("allowance", "readings").stdout.split()[-1] == "12345678"
+
+
 @pytest.mark.slow
 def test_readings_are_listed_and_taken_back(account: Account) -> None:
     bench = account.bench

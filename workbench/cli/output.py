@@ -25,6 +25,7 @@ _A_NUMBER = re.compile(r"[-−+±<>≥≤~ ]*(\d[\d.,\u202f]*(?![\w-])|\d{4}-\d\
 """How a cell begins that holds numbers: one that is cut would read as another number."""
 _LONGEST_NUMBER = 32
 """With its interval."""
+_SIX_FIGURES = 100_000
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
 
 
@@ -206,6 +207,11 @@ def _heading(column: Column, *, for_people: bool) -> str:
     return f"{column.heading} ({column.unit})" if is_bare else column.heading
 
 
+def _plain(value: float | Decimal) -> str:
+    """Return a number with six significant figures, and with every digit before its point."""
+    return f"{value:.0f}" if abs(value) >= _SIX_FIGURES else f"{value:.6g}"
+
+
 def _cell(column: Column, value: Any, *, for_people: bool) -> str:
     if value is not None and for_people and column.is_figure:
         return column.shown(value)
@@ -217,7 +223,7 @@ def _cell(column: Column, value: Any, *, for_people: bool) -> str:
         case int():
             return count(value) if for_people else str(value)
         case float() | Decimal():
-            return significant(float(value)) if for_people else f"{value:.6g}"
+            return significant(float(value)) if for_people else _plain(value)
         case datetime():
             return f"{value:%Y-%m-%d %H:%M}" if for_people else f"{value:%Y-%m-%dT%H:%M:%SZ}"
         case _:
