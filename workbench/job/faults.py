@@ -14,6 +14,10 @@ from workbench.scoring.scorer import OptionError, Scorer
 from workbench.strict import Problem, shown
 
 _MOST_NAME_CHARS = 100
+_READERS = {
+    "label": "exact, match, answer_line, pattern with a group, choice, choices and tool_call with name_only read labels",
+    "number": "numeric reads numbers",
+}
 
 
 def contradictions(job: JobFile, folder: Path) -> list[Problem]:
@@ -193,7 +197,7 @@ def _agreement_gate_faults(job: JobFile, gates: GatesTable) -> list[Problem]:
 
 def _able(job: JobFile, read: tuple[str, ...]) -> str:
     able = [scorer.named for scorer in job.scorers if _reads(scorer) in read]
-    return f"of this job, {', '.join(able)} does" if able else "exact, match, answer_line, pattern and choice do"
+    return f"of this job, {', '.join(able)} does" if able else "; ".join(_READERS[kind] for kind in read)
 
 
 def _reads(scorer: Scorer) -> str | None:

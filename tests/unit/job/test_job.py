@@ -90,7 +90,10 @@ max_failed_shar = 0.1
             SCORED + "min_kappa = { json = 0.5 }",
             "'json' reads the fields of an object, each by itself (name a field of its targets",
         ),
-        (SCORED + "max_mean_error = { exact = 0.5 }", "'exact' does not read a number in an answer"),
+        (
+            SCORED + "max_mean_error = { exact = 0.5 }",
+            "'exact' does not read a number in an answer (numeric reads numbers)",
+        ),
         (
             SCORED + 'min_macro_f1 = { "exact.topic" = 0.5 }',
             "'exact' does not read fields in an answer (json does, of objects)",
