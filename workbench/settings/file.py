@@ -250,7 +250,7 @@ def load_settings(folder: Path) -> Settings:
             regex.compile(settings.allowance.signature)
         except (regex.error, OverflowError, RecursionError) as error:
             problem = f"not a valid regular expression: {error}"
-            raise InputError(Fault(f"{path}: allowance.signature", problem)) from error
+            raise InputError(Fault(located(("allowance", "signature"), text, str(path)), problem)) from error
     return settings
 
 

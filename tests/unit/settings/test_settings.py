@@ -204,7 +204,7 @@ def test_unknown_settings_are_refused_with_their_line(tmp_path: Path) -> None:
 
 def test_a_signature_must_be_a_regular_expression(tmp_path: Path) -> None:
     (tmp_path / "workbench.toml").write_text('[allowance]\nsignature = "("\n')
-    with pytest.raises(InputError, match="not a valid regular expression"):
+    with pytest.raises(InputError, match=r"workbench\.toml:2: allowance\.signature: not a valid regular expression"):
         load_settings(tmp_path)
 
 
