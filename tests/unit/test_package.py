@@ -29,6 +29,7 @@ from workbench.job.file import (
     RunTable,
     ScheduleTable,
 )
+from workbench.job.keys import keys_of
 from workbench.ledger.entries import journal_columns
 from workbench.ledger.ingest import ingest_text
 from workbench.records.outcomes import Outcome
@@ -264,6 +265,13 @@ def test_every_table_of_a_job_file_has_its_keys_in_help() -> None:
         if name not in {one.__name__ for one in get_args(AnyScorer)}
     ]
     assert len(tables) == done.stdout.count("\n## ")
+
+
+def test_help_has_both_bounds_of_a_key() -> None:
+    kinds = {key.name: key.kind for table in ("AllowanceSettings", "CapSettings") for key in keys_of(table, Settings)}
+    assert kinds["warn_at"] == kinds["share"] == "number above 0, up to 1"
+    assert kinds["price_per_unit"] == "number 0 to 1_000_000_000"
+    assert (kinds["anchor_day"], kinds["requests"]) == ("whole number 1 to 31", "whole number from 1")
 
 
 def test_a_topic_that_is_not_there_is_named() -> None:

@@ -107,7 +107,12 @@ def _kind(described: dict[str, Any]) -> str:
 def _branch(branch: dict[str, Any]) -> str:
     if "enum" in branch:
         return " or ".join(f'"{value}"' for value in branch["enum"])
-    low, high = branch.get("minimum"), branch.get("maximum")
-    above = branch.get("exclusiveMinimum")
-    bounds = f" {low} to {high}" if high is not None and low is not None else f" from {low}" if low is not None else ""
-    return _TYPES.get(branch.get("type", "object"), "table") + (f" above {above}" if above is not None else bounds)
+    low, high, above = (_written(branch.get(bound)) for bound in ("minimum", "maximum", "exclusiveMinimum"))
+    least = f" from {low}" if low is not None else f" above {above}" if above is not None else ""
+    bounds = f" {low} to {high}" if None not in (low, high) else f"{least}, up to {high}" if high is not None else least
+    return _TYPES.get(branch.get("type", "object"), "table") + bounds
+
+
+def _written(bound: float | None) -> str | None:
+    """Return a bound as TOML writes it: 1_000_000."""
+    return None if bound is None else f"{int(bound):_}" if bound == int(bound) else str(bound)

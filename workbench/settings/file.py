@@ -21,7 +21,7 @@ anchor_day = 1                             # of a month; 29 to 31 is the last da
 anchor_weekday = "Monday"                  # of a week
 total_units = 3_000_000                    # in a window, where it is known
 unit = "credits"                           # what units are called; without weights a unit is a token
-warn_at = 0.8                              # share of the total; `workbench allowance status` ends with 100 beyond it
+warn_at = 0.8                              # share of the total; `workbench allowance status` ends with 100 from it on
 price_per_unit = 0.002                     # shown beside units
 currency = "EUR"
 
@@ -95,7 +95,7 @@ class WeightSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     completion: _NotNegative
     """Units per 1,000 completion tokens."""
     reasoning: _NotNegative | None = None
-    """Of the completion tokens that are reasoning; None: as completion."""
+    """Of the completion tokens that are reasoning; by default as completion."""
     since: date = date(2000, 1, 1)
     """In the account's time zone; by default before any call."""
 
@@ -116,7 +116,7 @@ class AllowanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     unit: str | None = None
     """What units are called; without weights a unit is a token."""
     warn_at: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
-    """The share of the total beyond which `workbench allowance status` ends with 100."""
+    """The share of the total from which on `workbench allowance status` ends with 100."""
     price_per_unit: Annotated[float, msgspec.Meta(ge=0, le=1e9)] | None = None
     """What a unit costs, shown beside units."""
     currency: str | None = None
