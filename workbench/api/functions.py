@@ -194,8 +194,8 @@ def run(
         max_in_flight: At most N requests in flight.
         fresh: Send everything again; earlier answers are kept.
         resume: Continue this run, within its generation and the part of the job that it asked.
-        again: Ask once more: answers that were cut off, with `max_tokens`; of another model; refused; empty; or samples taken out
-            of the newest run.
+        again: Ask once more: `truncated`, with `max_tokens`, `fallback`, `refused`, `empty` or `unreadable` answers, or samples
+            taken out of the newest run (`invalidated`).
         max_tokens: The higher cap for `again="truncated"`.
         leave_behind: Ignore the answers that this run, on another machine of the team, has not uploaded.
         occasion: The scheduled time to run, such as 2026-11-21 or 2026-11-21T02:00, for a job with `run.reuse = "occasion"`.

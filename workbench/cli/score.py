@@ -45,7 +45,7 @@ from workbench.wording.runs import broken_text, in_vain_text
 @click.option(
     "--again",
     type=click.Choice(OF_A_JUDGE),
-    help="Ask judges once more whose own answers are of another model, refused or empty.",
+    help="Ask judges once more whose own answers are of another model, refused, empty or unreadable.",
 )
 @options.as_json
 def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bool, **given: Any) -> None:
