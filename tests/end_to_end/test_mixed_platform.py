@@ -33,5 +33,9 @@ def test_only_runs_of_simulated_models_are_simulated(tmp_path: Path) -> None:
                 told = bench("run", "both.toml", "--ledger", "b.duckdb", code=2).stderr
                 assert "'rehearsal' is simulated and 'real' is not" in told
                 assert not (tmp_path / "b.duckdb").exists()
+                every = bench("probe", "--yes", "--no-report", "--ledger", "b.duckdb", code=2).stderr
+                assert "(workbench probe real)" in every
+                (probed,) = bench.json("probe", "real", "--yes", "--no-report")["routes"]
+                assert probed == "real"
                 bench.environment |= {"WORKBENCH_BASE_URL": other.base_url, "WORKBENCH_API_KEY": other.key}
                 assert bench.json("run", "real.toml", "--no-report")["reused"] == 0, "another platform's answers"

@@ -82,6 +82,7 @@ from workbench.records.endings import (
     RunStatus,
     occasion_generation,
 )
+from workbench.routes.facts import TAG as PROBE
 from workbench.routes.probes import experience_of
 from workbench.running.ghosts import longest_s
 from workbench.running.machines import machines_of
@@ -521,7 +522,10 @@ def _is_simulated(session: Session, plan: Plan) -> bool:
     kinds = {model.simulated: model.id for model in session.models if model.id in asked}
     if len(kinds) > 1:
         problem = f"{kinds[True]!r} is simulated and {kinds[False]!r} is not; a ledger never mixes them"
-        raise InputError(Fault(plan.job.where("models"), problem, "use a separate job and ledger for each"))
+        real = [model.id for model in session.models if model.id in asked and not model.simulated]
+        is_probe = PROBE in plan.job.tags  # it has no file to change
+        hint = commands.command("probe", *real) if is_probe else "use a separate job and ledger for each"
+        raise InputError(Fault(plan.job.where("models"), problem, hint))
     if clock.is_set() and True not in kinds:
         problem = "the clock is set, and an account's calls are recorded at the times at which they are made"
         raise InputError(Fault(clock.SET_BY, problem, "it is for simulated models"))
