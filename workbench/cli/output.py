@@ -209,7 +209,7 @@ def _heading(column: Column, *, for_people: bool) -> str:
 
 def _plain(value: float | Decimal) -> str:
     """Return a number with six significant figures, and with every digit before its point."""
-    return f"{value:.0f}" if abs(value) >= _SIX_FIGURES else f"{value:.6g}"
+    return f"{value:.0f}" if abs(float(value)) >= _SIX_FIGURES else f"{value:.6g}"
 
 
 def _cell(column: Column, value: Any, *, for_people: bool) -> str:
