@@ -240,6 +240,12 @@ def load_settings(folder: Path) -> Settings:
         known = nearest(window, ("month", "week")) or '"month", "week" or hours such as "5h"'
         raise InputError(Fault(where, f"{window!r} is not a window", known))
     _check_caps(settings, text, str(path))
+    slots = settings.slots_folder
+    if (
+        slots is not None and not Path(slots).expanduser().is_absolute()
+    ):  # another folder for each command: nothing shared
+        where = located(("slots_folder",), text, str(path))
+        raise InputError(Fault(where, f"{slots!r} is a relative path", "name the whole path"))
     if settings.allowance.price_per_unit is not None and settings.allowance.currency is None:
         where = located(("allowance", "price_per_unit"), text, str(path))
         raise InputError(Fault(where, "a price needs its currency", 'allowance.currency = "EUR"'))

@@ -202,6 +202,14 @@ def test_unknown_settings_are_refused_with_their_line(tmp_path: Path) -> None:
         load_settings(tmp_path)
 
 
+def test_the_folder_of_shared_slots_is_the_same_wherever_a_command_runs(tmp_path: Path) -> None:
+    (tmp_path / "workbench.toml").write_text('reports_mode = "shared"\nslots_folder = "slots"\n')
+    with pytest.raises(InputError, match=r"workbench\.toml:2: slots_folder: 'slots' is a relative path"):
+        load_settings(tmp_path)
+    (tmp_path / "workbench.toml").write_text('slots_folder = "~/slots"\n')
+    assert load_settings(tmp_path).slots_folder == "~/slots"
+
+
 def test_a_signature_must_be_a_regular_expression(tmp_path: Path) -> None:
     (tmp_path / "workbench.toml").write_text('[allowance]\nsignature = "("\n')
     with pytest.raises(InputError, match=r"workbench\.toml:2: allowance\.signature: not a valid regular expression"):
