@@ -12,10 +12,12 @@ from tests.pages import Page
 from workbench.records.outcomes import Outcome
 
 
-def asked(bench: Workbench, hour: int, *models: str, dead: str = "", **more: Any) -> None:
-    """A run of six samples for each model; one of them may be down."""
+def asked(
+    bench: Workbench, hour: int, *models: str, dead: str = "", ended: Outcome = Outcome.ROUTE_DOWN, **more: Any
+) -> None:
+    """A run of six samples for each model; one of them may be down, or end otherwise."""
     values: dict[str, list[float | None]] = {model: [None if model == dead else 1.0] * 6 for model in models}
-    down = {(dead, sample): Outcome.ROUTE_DOWN for sample in range(6)} if dead else {}
+    down = {(dead, sample): ended for sample in range(6)} if dead else {}
     record(bench, f"r{hour}", values, outcomes=down, **more)
 
 
@@ -86,6 +88,14 @@ def test_an_outage_that_lasts_is_dead_now_and_earlier_once_nobody_asks(bench: Wo
     found = bench.json("routes", "status")
     assert states(found) == {"frail": "not asked", "base": "fine"}
     assert [(one["calls"], one["accepted_again"]) for one in found["earlier"]] == [(12, None)]
+
+
+def test_an_allowance_that_is_used_up_is_no_fault_of_a_route(bench: Workbench, monkeypatch: Any) -> None:
+    monkeypatch.setenv("WORKBENCH_NOW", "2026-11-22T00:00Z")
+    bench.write("workbench.toml", "")
+    for hour in range(4):
+        asked(bench, hour, "base", "other", dead="other" if hour else "", ended=Outcome.ALLOWANCE_RESERVED)
+    assert states(bench.json("routes", "status")) == {"base": "fine", "other": "fine"}
 
 
 def test_days_are_those_of_the_account(bench: Workbench) -> None:

@@ -1,8 +1,9 @@
 -- How every requested model's newest calls since a moment ended, and how long its answers took since then, beside all before;
 -- which of them lack usage, or a tool call that was forced (probes aside); each with the first and the last time it was so.
--- latency in ms. Cancelled calls are left out; of a model without others there is no row.
+-- latency in ms. Calls whose end says nothing of the route, as an exhausted allowance, are left out; of a model without others
+-- there is no row.
 -- Parameters: since, newest (how many calls a model)
-WITH concluded AS (SELECT * FROM judged_attempts WHERE concluded),
+WITH concluded AS (SELECT * FROM judged_attempts WHERE outcome NOT IN (SELECT outcome FROM outcomes WHERE route = '')),
 recent AS MATERIALIZED (SELECT * FROM concluded WHERE sent_at >= $since),
 newest AS (
     SELECT model, unnest(arg_max({accepted: accepted, outcome: outcome, sent_at: sent_at}, sent_at, $newest)) AS call
