@@ -62,6 +62,16 @@ def test_calls_are_stated_first_and_made_with_yes_alone(bench: Workbench, made_o
 
 
 @pytest.mark.slow
+def test_a_run_that_leaves_its_judge_for_later_names_the_command(bench: Workbench) -> None:
+    judged(bench)
+    told = bench("run", "job.toml", "--no-report", "--fresh").stderr
+    (line,) = [line for line in told.splitlines() if "without a judgement" in line]
+    command = shlex.split(line.partition("`")[2].rstrip("`"))
+    assert (line.startswith("6 answers without a judgement: "), command[:2]) == (True, ["workbench", "score"])
+    assert bench.json(*command[1:])["pending"] == 0
+
+
+@pytest.mark.slow
 def test_what_it_said_stands_until_it_is_asked_by_another_rubric(bench: Workbench, made_once: MadeOnce) -> None:
     run_id = made_once(bench, judged)
     bench.json("score", run_id, "--yes")

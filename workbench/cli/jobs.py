@@ -36,7 +36,7 @@ from workbench.records.endings import MOST_NAMED, RunEnd, RunStatus, RunSummary
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, restore
 from workbench.wording.references import planned_text
-from workbench.wording.runs import because_text, requests_text
+from workbench.wording.runs import because_text, requests_text, to_judge_text, to_judge_words
 
 _FAILED_ROUTES = columns(
     column("model", "failed route"), "state", column("outcome", "failure"), "in_a_row", "failed_trials",
@@ -294,6 +294,8 @@ def _show(
     if end.findings and "limit" in given:  # the demonstration's file is not its user's
         say(f"note: {findings_text(end.findings, path, options.words(where))}")
     _print_end(end, figures or _figures(end.summary, ledger_to_write(where)))
+    if job.judge.when == "later" and figures and (left := to_judge_text(figures)):
+        say(f"{left}: `{commands.on_ledger(ledger_to_write(where).name, *to_judge_words(figures))}`")
     if end.exit_code and end.summary.status is not RunStatus.GATE_FAILED:  # there every request is settled
         says = commands.resume(path, words, chosen.occasion, resume)
         if end.to_judge and job.budget.is_in_units and not end.summary.failed and not end.summary.pending:
