@@ -50,6 +50,7 @@ served_as = "qwen3-coder-30b"              # this name is the model itself; answ
 """
 
 import re
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
@@ -59,7 +60,7 @@ import msgspec
 
 from workbench.errors import Fault, InputError, nearest, read_error_text
 from workbench.settings.environment import found_upward
-from workbench.strict import convert, faults, located, read_toml
+from workbench.strict import Problem, convert, faults, read_toml
 
 FILE_NAME = "workbench.toml"
 WINDOWS = r"month|week|[1-9][0-9]{0,3}h"
@@ -226,58 +227,67 @@ def load_settings(folder: Path) -> Settings:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(Fault(str(path), f"cannot be read: {read_error_text(error)}")) from error
     settings, problems = convert(read_toml(text, str(path)), Settings)
-    if settings is None:
+    if settings is not None:
+        problems = list(_contradictions(settings))
+    if settings is None or problems:
         raise InputError(*faults(problems, text, str(path)))
-    try:
-        ZoneInfo(settings.account.time_zone)
-    except (OSError, ValueError, ZoneInfoNotFoundError) as error:
-        known = nearest(settings.account.time_zone, available_timezones()) or 'such as "Europe/Berlin"'
-        problem = f"{settings.account.time_zone!r} is not a known time zone"
-        raise InputError(Fault(located(("account", "time_zone"), text, str(path)), problem, known)) from error
-    window = settings.allowance.window
-    if window is not None and not re.fullmatch(WINDOWS, window):
-        where = located(("allowance", "window"), text, str(path))
-        known = nearest(window, ("month", "week")) or '"month", "week" or hours such as "5h"'
-        raise InputError(Fault(where, f"{window!r} is not a window", known))
-    _check_caps(settings, text, str(path))
-    slots = settings.slots_folder
-    if (
-        slots is not None and not Path(slots).expanduser().is_absolute()
-    ):  # another folder for each command: nothing shared
-        where = located(("slots_folder",), text, str(path))
-        raise InputError(Fault(where, f"{slots!r} is a relative path", "name the whole path"))
-    if settings.allowance.price_per_unit is not None and settings.allowance.currency is None:
-        where = located(("allowance", "price_per_unit"), text, str(path))
-        raise InputError(Fault(where, "a price needs its currency", 'allowance.currency = "EUR"'))
-    if settings.allowance.signature is not None:
-        import regex  # as the client searches with
-
-        try:
-            regex.compile(settings.allowance.signature)
-        except (regex.error, OverflowError, RecursionError) as error:
-            problem = f"not a valid regular expression: {error}"
-            raise InputError(Fault(located(("allowance", "signature"), text, str(path)), problem)) from error
     return settings
 
 
-def _check_caps(settings: Settings, text: str, path: str) -> None:
-    """Refuse caps that say nothing, or of a window that is not known.
-
-    Raises:
-        InputError: With the first such cap.
-    """
+def _contradictions(settings: Settings) -> Iterator[Problem]:
+    """Return what the types of the keys do not say."""
+    zone, slots, default = settings.account.time_zone, settings.slots_folder, settings.default_profile
+    try:
+        ZoneInfo(zone)
+    except (OSError, ValueError, ZoneInfoNotFoundError):
+        known = nearest(zone, available_timezones()) or 'such as "Europe/Berlin"'
+        yield Problem(("account", "time_zone"), f"{zone!r} is not a known time zone", known)
+    if slots is not None and not Path(slots).expanduser().is_absolute():
+        # another folder for each command: nothing shared
+        yield Problem(("slots_folder",), f"{slots!r} is a relative path", "name the whole path")
+    if default is not None and default not in settings.profiles:
+        known = nearest(default, settings.profiles) or f"known: {', '.join(settings.profiles) or 'none'}"
+        yield Problem(("default_profile",), f"there is no profile {default!r}", known)
+    for name, profile in settings.profiles.items():
+        if profile.key_env is not None and profile.key_file is not None:
+            yield Problem(("profiles", name), "has both key_env and key_file", "the key is in one of them")
+    yield from _of_allowance(settings.allowance)
     for number, cap in enumerate(settings.caps):
-        where = located(("caps", number), text, path)
-        given = [name for name in ("requests", "total_tokens", "units", "share") if getattr(cap, name) is not None]
-        if len(given) != 1:
-            problem = f"expected one of requests, total_tokens, units and share, found {' and '.join(given) or 'none'}"
-            raise InputError(Fault(where, problem))
-        if cap.per == "window" and settings.allowance.window is None:
-            hint = '[allowance] window = "month"; or per = "day"'
-            raise InputError(Fault(where, "the window of the allowance is not known", hint))
-        if cap.per not in ("window", "day") and not re.fullmatch(WINDOWS, cap.per):
-            known = (
-                nearest(cap.per, ("window", "day", "week", "month"))
-                or '"window", "day", "week", "month" or hours as "5h"'
-            )
-            raise InputError(Fault(where, f"{cap.per!r} is not a window", known))
+        if (found := _of_cap(cap, settings.allowance)) is not None:
+            yield Problem(("caps", number), *found)
+
+
+def _of_allowance(allowance: AllowanceSettings) -> Iterator[Problem]:
+    window = allowance.window
+    if window is not None and not re.fullmatch(WINDOWS, window):
+        known = nearest(window, ("month", "week")) or '"month", "week" or hours such as "5h"'
+        yield Problem(("allowance", "window"), f"{window!r} is not a window", known)
+    if allowance.price_per_unit is not None and allowance.currency is None:
+        hint = 'allowance.currency = "EUR"'
+        yield Problem(("allowance", "price_per_unit"), "a price needs its currency", hint)
+    if allowance.signature is not None:
+        import regex  # as the client searches with
+
+        try:
+            regex.compile(allowance.signature)
+        except (regex.error, OverflowError, RecursionError) as error:
+            yield Problem(("allowance", "signature"), f"not a valid regular expression: {error}")
+    weighted = set[tuple[str, date]]()
+    for number, weight in enumerate(allowance.weights):
+        if (weight.model, weight.since) in weighted:
+            problem = f"{weight.model!r} has another weight from the same day on"
+            yield Problem(("allowance", "weights", number), problem, "`since` says from when on each counts")
+        weighted.add((weight.model, weight.since))
+
+
+def _of_cap(cap: CapSettings, allowance: AllowanceSettings) -> tuple[str, str] | None:
+    """Return why a cap says nothing, or is of a window that is not known."""
+    given = [name for name in ("requests", "total_tokens", "units", "share") if getattr(cap, name) is not None]
+    if len(given) != 1:
+        return f"expected one of requests, total_tokens, units and share, found {' and '.join(given) or 'none'}", ""
+    if cap.per == "window" and allowance.window is None:
+        return "the window of the allowance is not known", '[allowance] window = "month"; or per = "day"'
+    if cap.per not in ("window", "day") and not re.fullmatch(WINDOWS, cap.per):
+        periods = '"window", "day", "week", "month" or hours as "5h"'
+        return f"{cap.per!r} is not a window", nearest(cap.per, ("window", "day", "week", "month")) or periods
+    return None
