@@ -117,11 +117,11 @@ def compact(as_json: bool, **given: Any) -> None:
     sizes, kept = {"before_bytes": done.before_bytes, "after_bytes": done.after_bytes}, ""
     if done.kept_days:
         sizes["older_bytes"] = done.older_bytes
-        kept = f"; {done.older_bytes:,} of them in files of older states, kept for {plural(done.kept_days, 'day')}"
+        kept = f"; {count(done.older_bytes)} of them in files of older states, kept for {plural(done.kept_days, 'day')}"
     if as_json:
         print_json(sizes)
     else:
-        echo(f"{done.before_bytes:,} bytes before, {done.after_bytes:,} after{kept}")
+        echo(f"{count(done.before_bytes)} bytes before, {count(done.after_bytes)} after{kept}")
 
 
 @ledger.command()
