@@ -242,7 +242,8 @@ def test_compacting_keeps_every_row(machine: Machine, url: str) -> None:
     assert 0 < sizes["older_bytes"] < sizes["after_bytes"], "the files that were merged stay for a day"
     told = bench("ledger", "compact").stdout
     assert re.fullmatch(
-        r"[\d\u202f]+ bytes before, [\d\u202f]+ after; [\d\u202f]+ of them in files of older states, kept for 1 day\n", told
+        r"[\d\u202f]+ bytes before, [\d\u202f]+ after; [\d\u202f]+ of them in files of older states, kept for 1 day\n",
+        told,
     )
     assert rows(url, "SELECT count(*), sum(hash(t)) FROM attempts AS t") == before
     assert bench.json("ledger", "check")["sound"]

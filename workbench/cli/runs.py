@@ -15,7 +15,7 @@ from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
 from workbench.cli.run_screen import print_agreement, print_findings
-from workbench.display.columns import column, columns
+from workbench.display.columns import Column, column, columns
 from workbench.display.text import count
 from workbench.evaluation.agreements import RunAgreement
 from workbench.evaluation.alarms import open_alarms
@@ -29,7 +29,7 @@ from workbench.ledger.answer_rows import WholeSample
 from workbench.ledger.job_rows import ModelMean, RunLine, run_means
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance, RunId
-from workbench.ledger.run_rows import RunGate, SuspectSample, TakenOut
+from workbench.ledger.run_rows import RunGate, RunOutcome, RunTokens, SuspectSample, TakenOut
 from workbench.records.endings import SETTLED
 from workbench.wording.agreements import NO_AGREEMENT
 from workbench.wording.changes import alarm_objects, open_lines
@@ -198,14 +198,14 @@ def show(run: str | None, calls: bool, suspects: bool, agreement: bool, as_json:
         return
     echo(f"{summary.run_id}  {summary.job}  {status or NOT_ENDED}{because_text(summary)}")
     echo(f"{requests_text(summary)}\n")
-    print_table(figures.outcomes, columns("model", "outcome", "calls"))
+    _print_made(figures.outcomes, columns("model", "outcome", "calls"))
     print_findings(figures)
     _print_gates(gates, outdated)
     echo()
     if figures.agreement is not None:
         print_agreement(figures.agreement)
     tokens = ("prompt_tokens", "completion_tokens", "total_tokens")
-    print_table(figures.tokens, columns("model", "calls", *tokens, "calls_without_usage"))
+    _print_made(figures.tokens, columns("model", "calls", *tokens, "calls_without_usage"))
     if status not in _NOTHING_LEFT:
         say(f"continue with: {resume_text(figures.provenance, summary.ledger)}")
     if to_judge := to_judge_text(figures):
@@ -214,6 +214,12 @@ def show(run: str | None, calls: bool, suspects: bool, agreement: bool, as_json:
     for line in open_lines(standing, ledger.name, named=False):
         say(line)
     say(f"page: `{commands.command('report', run, *options.words(where))}` writes it")
+
+
+def _print_made(rows: Sequence[RunOutcome | RunTokens], shown: Sequence[Column]) -> None:
+    """Print what a run's own calls came to; one that reuses all its answers made none."""
+    if rows:
+        print_table(rows, shown)
 
 
 def _print_agreement(found: RunAgreement | None, as_json: bool) -> None:
