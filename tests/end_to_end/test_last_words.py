@@ -187,30 +187,52 @@ def test_a_judge_that_a_fallback_answered_for_adds_no_runs_and_can_be_asked_agai
     assert rescued.json("runs")[0]["calls"] == 3
 
 
-@pytest.mark.slow
-def test_no_judge_is_paid_for_an_answer_that_counts_in_no_mean(tmp_path: Path) -> None:
+@pytest.fixture
+def unlike(tmp_path: Path) -> Iterator[Workbench]:
+    """A platform whose route `rescued` is always answered for by `other`, whose answers are not those of `good`."""
     routes = (
         {"id": "good", "simulated": "answers"},
         {"id": "other", "simulated": "echo"},
         {"id": "rescued", "unavailable": True, "fallback": "other"},
     )
     with ThreadedServer(platform_of(*routes, limits={"retries": 0})) as server:
-        bench = Workbench(tmp_path, server)
-        bench.write("sums.jsonl", sums(3))
-        text = job("good", "rescued").replace('name = "numeric"', 'name = "judge"\nmodel = "good"')
-        bench.write("job.toml", text)
-        bench("run", "job.toml", "--no-report")
-        judged, run = bench.json("runs")
-        assert (run["calls"], run["status"], judged["calls"]) == (6, "complete", 3)
-        (row,) = [row for row in bench.json("show", run["run_id"])["scores"] if row["model"] == "rescued"]
-        assert (row["pending"], row["left_out"], row["unknown"]) == (0, 3, 3)
-        assert "no judge is asked about an answer" in bench("export", run["run_id"], "--format", "csv").stdout
-        assert "answered by another model" in str(bench.json("compare", run["run_id"], "--no-report"))
-        bench.write("job.toml", text.replace("[run]", '[run]\non_fallback = "accept"'))
-        bench("run", "job.toml", "--no-report")
-        judged, run = bench.json("runs")[:2]
-        assert (run["calls"], judged["calls"]) == (0, 3), "they are judged once they count"
-        assert {row["scored"] for row in bench.json("show", run["run_id"])["scores"]} == {3}
+        yield Workbench(tmp_path, server)
+
+
+@pytest.mark.slow
+def test_no_judge_is_paid_for_an_answer_that_counts_in_no_mean(unlike: Workbench) -> None:
+    unlike.write("sums.jsonl", sums(3))
+    text = job("good", "rescued").replace('name = "numeric"', 'name = "judge"\nmodel = "good"')
+    unlike.write("job.toml", text)
+    unlike("run", "job.toml", "--no-report")
+    judged, run = unlike.json("runs")
+    assert (run["calls"], run["status"], judged["calls"]) == (6, "complete", 3)
+    (row,) = [row for row in unlike.json("show", run["run_id"])["scores"] if row["model"] == "rescued"]
+    assert (row["pending"], row["left_out"], row["unknown"]) == (0, 3, 3)
+    assert "no judge is asked about an answer" in unlike("export", run["run_id"], "--format", "csv").stdout
+    assert "answered by another model" in str(unlike.json("compare", run["run_id"], "--no-report"))
+    accepting = text.replace("[run]", '[run]\non_fallback = "accept"')
+    for job_text, calls in ((text, 0), (accepting, 3)):
+        unlike.write("job.toml", job_text)
+        assert [judge["most_calls"] for judge in unlike.json("plan", "job.toml")["judges"]] == [calls]
+    unlike("run", "job.toml", "--no-report")
+    judged, run = unlike.json("runs")[:2]
+    assert (run["calls"], judged["calls"]) == (0, 3), "they are judged once they count"
+    assert {row["scored"] for row in unlike.json("show", run["run_id"])["scores"]} == {3}
+
+
+@pytest.mark.slow
+def test_a_judge_is_asked_about_answers_that_count_once_a_name_is_confirmed(unlike: Workbench) -> None:
+    unlike.write("sums.jsonl", sums(3))
+    unlike.write("job.toml", job("rescued").replace('name = "numeric"', 'name = "judge"\nmodel = "good"'))
+    unlike("run", "job.toml", "--no-report")
+    (run,) = unlike.json("runs")
+    assert "without a judgement" not in unlike("show", run["run_id"]).stderr
+    unlike.write("workbench.toml", '[routes.rescued]\nserved_as = "other"\n')
+    assert "3 answers without a judgement: `workbench score" in unlike("show", run["run_id"]).stderr
+    assert unlike.json("score", run["run_id"], "--yes")["pending"] == 0
+    (row,) = unlike.json("show", run["run_id"])["scores"]
+    assert (row["scored"], row["pending"], row["left_out"]) == (3, 0, 0)
 
 
 @pytest.mark.slow

@@ -154,16 +154,21 @@ def planned_judges(plan: Plan, reader: Reader | None) -> tuple[PlannedJudge, ...
         reused = {plan.request_key_of(item): (plan.sample_key_of(item), answer) for item, answer in plan.reuses()}
     found = []
     for judge in judges:
-        known = _judged(reader, judge, reused) if reader is not None and reused else 0
+        known = _judged(reader, judge, reused, plan.job.run.on_fallback) if reader is not None and reused else 0
         most_calls = (len(plan) - known) * judge.votes
         most_calls = most_calls if judge.most_calls is None else min(most_calls, judge.most_calls)
         found.append(PlannedJudge(judge.named, judge.model, most_calls, judge.max_tokens))
     return tuple(found)
 
 
-def _judged(reader: Reader, judge: Judge, reused: Mapping[str, tuple[str, EarlierAnswer]]) -> int:
-    """Return how many of the answers that a run reuses a judge has judged by its settings of now."""
-    asked = {"request_keys": list(reused), "scorer": judge.named, "scorer_config": judge.settings}
+def _judged(reader: Reader, judge: Judge, reused: Mapping[str, tuple[str, EarlierAnswer]], on_fallback: str) -> int:
+    """Return of how many of the answers that a run reuses a judge has nothing more to say, by its settings of now."""
+    asked = {
+        "request_keys": list(reused),
+        "scorer": judge.named,
+        "scorer_config": judge.settings,
+        "on_fallback": on_fallback,
+    }
     known = set()
     for row in reader.each(JudgedAnswer, **asked):
         sample_key, answer = reused[row.request_key]

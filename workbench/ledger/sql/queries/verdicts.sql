@@ -11,6 +11,7 @@ WITH verdict AS (
     LEFT JOIN standing_corrections AS corrected ON corrected.run_id = item.run_id AND corrected.sample_key = item.recorded_key
     WHERE list_contains($run_ids::VARCHAR[], score.run_id) AND list_contains($run_ids::VARCHAR[], item.run_id)
         AND json_extract_string(score.scorer_config, '$.name') = 'judge' AND NOT starts_with(score.reason, 'pending: ')
+        AND NOT starts_with(score.reason, 'left out: ')
         AND NOT item.invalid AND (NOT item.another OR $on_fallback = 'accept')
         AND (corrected.recorded_at IS NULL OR score.recorded_at > corrected.recorded_at)
 )

@@ -1,13 +1,16 @@
 -- Scores of a run by model and scorer, over answers. mean is over scored answers that count; every other item of the run counts
 -- as unscored: cut, empty and failed answers, those that a scorer could not judge, those of samples that were taken out, and those
--- left out as a fallback's (left_out: how many of these are scored, or no judge was asked about). not_right and unknown: what unscored ones are to a mean (see
--- `state_of`; pending: a judge is still to be asked, or gave no verdict; pending_reason: the first by its letters, which is that of
--- those never asked), and mean_at_worst and mean_at_best between which the mean of all asked is (NULL: no scale says so).
+-- left out as a fallback's (left_out: how many of these are scored, or no judge was asked about). not_right and unknown: what unscored
+-- ones are to a mean (see `state_of`; pending: a judge is still to be asked, also of those that count by now, or gave no verdict;
+-- pending_reason: the first by its letters, which is that of those never asked), and mean_at_worst and mean_at_best between which the
+-- mean of all asked is (NULL: no scale says so).
 CREATE OR REPLACE VIEW pass_rates AS
 WITH named AS (SELECT run_id, scorer, scale_of(any_value(scorer_config)) AS scale FROM scores GROUP BY run_id, scorer),
 answer AS (
     SELECT item.run_id, item.side, item.sample_key, item.counts, item.invalid, named.scorer, named.scale, score.value, score.reason,
-        coalesce(starts_with(score.reason, 'pending: '), false) AS is_pending,
+        coalesce(
+            starts_with(score.reason, 'pending: ') OR (item.counts AND starts_with(score.reason, 'left out: ')), false
+        ) AS is_pending,
         CASE WHEN item.invalid THEN 'not asked'
             ELSE state_of(item.counts, item.ends, score.value, score.reason, run.counted_unknown) END AS state
     FROM item_identities AS item

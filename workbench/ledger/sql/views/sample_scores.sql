@@ -69,7 +69,9 @@ sample AS (
         count(*) FILTER (state = 'scored') AS scored, count(*) FILTER (state = 'not right') AS not_right,
         count(*) FILTER (state = 'unknown') AS unknown,
         coalesce(list(ends) FILTER (state = 'not right'), []) AS not_right_ends,
-        count(*) FILTER (may_count AND value IS NULL AND scorable AND NOT starts_with(reason, 'pending: ')) AS unread,
+        count(*) FILTER (
+            may_count AND value IS NULL AND scorable AND NOT starts_with(reason, 'pending: ') AND NOT starts_with(reason, 'left out: ')
+        ) AS unread,
         count(*) FILTER (NOT may_count AND (value IS NOT NULL OR starts_with(reason, 'left out: '))) AS left_out,
         bool_or(invalid) AS invalid,
         list_sort(list(answer_run_id || ' ' || answer_call_no) FILTER (answer_run_id IS NOT NULL)) AS answers
