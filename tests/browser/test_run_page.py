@@ -115,3 +115,31 @@ def test_an_axis_of_requests_has_whole_ones(tmp_path: Path, reader: Reader) -> N
     expect(chart.locator("svg")).to_be_visible()
     labels = chart.locator(".role-axis-label text").all_text_contents()
     assert [label for label in labels if label] == ["0", "1", "m"]
+
+
+@pytest.mark.parametrize("reader", [{"viewport": {"width": 390, "height": 800}}], indirect=True)
+def test_no_label_of_a_score_covers_a_name_or_is_cut(reader: Reader, tmp_path: Path) -> None:
+    """Where answers are unknown a label is twice as long, on a screen that is narrow."""
+    bench = Workbench(tmp_path, None)
+    shares = {f"model number {n}": n for n in range(0, 21, 2)}
+    values: dict[str, list[float | None]] = {
+        model: [1.0] * right + [0.0] * (18 - right) + [None] * 2 if right <= 18 else [1.0] * 20
+        for model, right in shares.items()
+    }
+    lost = {
+        (model, sample): Outcome.ROUTE_DOWN
+        for model, own in values.items()
+        for sample in (18, 19)
+        if own[sample] is None
+    }
+    record(bench, "r1", values, outcomes=lost, scorers=["exact"])
+    page = reader.open(Path(bench.json("report", "r1")["report"]))
+    chart = page.locator("#chart-scores0 .drawing.live svg")
+    expect(chart).to_have_count(1)
+    boxes = "nodes => nodes.map((node) => node.getBoundingClientRect().toJSON())"
+    labels = chart.locator(".mark-text text").filter(has_text="(n ").evaluate_all(boxes)
+    names = chart.locator(".role-axis-label text").filter(has_text="model").evaluate_all(boxes)
+    (whole,) = chart.evaluate_all(boxes)
+    assert (len(labels), len(names)) == (len(values), len(values))
+    assert min(label["left"] for label in labels) >= max(name["right"] for name in names)
+    assert max(label["right"] for label in labels) <= whole["right"]

@@ -27,6 +27,14 @@ from workbench.wording.scores import mean_text
 _WIDE = 50  # times the fastest: beyond it a logarithmic scale
 
 
+def _with_room(at: float, ends: tuple[float, float]) -> str:
+    """Return how a point's label is aligned: beyond the chart's edge it is cut, and before it it covers a model's name."""
+    least, most = ends
+    if at < least + (most - least) / 3:
+        return "left"
+    return "right" if at > most - (most - least) / 3 else "center"
+
+
 def score_chart(rows: Sequence[tuple[RunScore, Interval | None]], colours: Colours) -> Spec:
     """Return means with their intervals, a line per model.
 
@@ -51,14 +59,15 @@ def score_chart(rows: Sequence[tuple[RunScore, Interval | None]], colours: Colou
     scale = {"domain": [0, 1]} if bounded else {"zero": False}
     low = number("low", title="mean score, 95 % interval", scale=scale)
     tips = [text_tip("model"), tip("mean"), tip("low"), tip("high"), tip("samples")]
-    middle = 0.5 if bounded else (min(ends) + max(ends)) / 2 if ends else 0.0
-    labels = [  # on the side with more room: beyond the chart's edge they are cut
+    for row in data:
+        row["align"] = _with_room(row["mean"], (0.0, 1.0) if bounded else (min(ends), max(ends)))
+    labels = [
         {
-            "transform": [{"filter": f"datum.mean {side} {middle}"}],
-            "mark": {"type": "text", "align": align, "dx": dx, "dy": -8, "fontSize": 12},
+            "transform": [{"filter": f"datum.align === '{align}'"}],
+            "mark": {"type": "text", "align": align, "dx": dx, "dy": dy, "fontSize": 12},
             "encoding": {"x": number("mean"), "text": category("label"), "color": {"value": "var(--ink)"}},
         }
-        for align, side, dx in (("left", "<=", 8), ("right", ">", -8))
+        for align, dx, dy in (("left", 8, -8), ("center", 0, -11), ("right", -8, -8))
     ]
     chart = over(data) | {
         "encoding": {"y": model_axis(models), "color": _by_model(models, colours)},
