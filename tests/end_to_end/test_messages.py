@@ -285,6 +285,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("rights of pages", "models", files(workbench_toml='reports_mode = "group"\n')),
     ("unreadable settings", "models", lambda bench: (bench.folder / "workbench.toml").write_bytes(b"\xff")),
     ("default profile that is not there", "models", files(workbench_toml='default_profile = "lba"\n[profiles.lab]\nbase_url = "http://h"\n')),
+    ("URL of a profile that is not used", "runs", files(workbench_toml='[profiles.old]\nbase_url = "https://h/api/v1/models"\n')),
     ("key in two places", "models", files(workbench_toml='[profiles.lab]\nbase_url = "http://h"\nkey_env = "LAB_KEY"\nkey_file = "key"\n')),
     ("two weights of a day", "models", files(workbench_toml='[[allowance.weights]]\nmodel = "m"\nprompt = 1\ncompletion = 1\n' * 2)),
     ("time zone", "models", files(workbench_toml='[account]\ntime_zone = "Europe/Berln"\n')),
@@ -659,6 +660,7 @@ def taken_port() -> Iterator[str]:
 ABOUT_FILES = {
     "team's folder by a relative path", "nothing to leave behind", "no ledger", "journal in the way", "newer ledger, read",
     "newer ledger, written", "mixed ledger", "no runs", "resumed in an empty ledger", "slots in a file", "history without a call",
+    "export over a ledger",
 }  # fmt: skip
 """Cases that change the ledger's file, or need that there is none."""
 

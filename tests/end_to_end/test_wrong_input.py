@@ -61,7 +61,7 @@ CASES: list[tuple[str, Change, str]] = [
     ("empty model", job_with('"sim/instant"', '"sim/instant", " "'), "job.toml:3: models[1]: a model's id must not be empty"),
     ("endless deadline", job_with("passes = 1", "passes = 1\ndeadline_s = inf"), "run.deadline_s: expected at most"),
     ("misspelt team's ledger", lambda bench: bench.write("workbench.toml", '[ledger]\nurl = "ducklak:postgres:dbname=x"\n'),
-     "workbench.toml: ledger.url: 'ducklak:postgres:dbname=x' is not the address of a team's ledger"),
+     "workbench.toml:2: ledger.url: 'ducklak:postgres:dbname=x' is not the address of a team's ledger"),
     ("missing dataset", job_with("sums.jsonl", "sum.jsonl"), "did you mean 'sums.jsonl'?"),
     ("empty dataset", data(""), "sums.jsonl: the dataset is empty (expected a sample a line"),
     ("broken line", data(sums(6) + "{oops\n"), "sums.jsonl:7: not valid JSON"),

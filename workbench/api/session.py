@@ -27,17 +27,10 @@ from workbench.records.calls import Model
 from workbench.running.machines import RunPresence, machines_of
 from workbench.running.slots import Slots
 from workbench.scratch import ScratchFolder, make_private, make_readable
-from workbench.settings.endpoint import (
-    LOCAL,
-    Endpoint,
-    find_endpoint,
-    is_loopback,
-    key_variables,
-    older_slots_names,
-    slots_name,
-)
+from workbench.settings.endpoint import LOCAL, Endpoint, find_endpoint, key_variables
 from workbench.settings.environment import DOTENV, environment_without, found_upward, read_environment, state_folder
-from workbench.settings.file import FILE_NAME, Settings, load_settings, served_as
+from workbench.settings.file import FILE_NAME, Settings, load_settings, place_of, served_as
+from workbench.settings.urls import is_loopback, older_slots_names, slots_name
 from workbench.strict import Problem, convert, faults, read_toml, without
 
 if TYPE_CHECKING:
@@ -253,18 +246,18 @@ def account_ledger(where: Target) -> Ledger:
     shared = load_settings(where.folder).ledger
     if shared is None:
         return _ledger(where, where.folder / DEFAULT_LEDGER)
-    file = found_upward(where.folder, FILE_NAME)
     data = None if shared.data is None else Path(shared.data).expanduser()
     if data is not None and not data.is_absolute():  # it would be another folder for each command
-        raise InputError(Fault(f"{file}: ledger.data", f"{shared.data!r} is a relative path", "name the whole path"))
+        place = place_of(where.folder, ("ledger", "data"))
+        raise InputError(Fault(place, f"{shared.data!r} is a relative path", "name the whole path"))
+    place = place_of(where.folder, ("ledger", "url"))
     if not shared.url.startswith(SCHEME):  # a misspelt address would become a file, and a ledger of this machine alone
         problem = f"{shared.url!r} is not the address of a team's ledger"
         example = f'"{SCHEME}dbname=workbench host=db.lab.example"; --ledger names a file'
-        raise InputError(Fault(f"{file}: ledger.url", problem, example))
+        raise InputError(Fault(place, problem, example))
     try:
         return _ledger(where, shared.url, data)
     except InputError as error:
-        place = f"{file}: ledger.url"
         raise InputError(*(replace(fault, where=place) for fault in error.faults)) from error
 
 

@@ -3,27 +3,23 @@
 import hashlib
 import ipaddress
 import os
-import posixpath
-import re
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
 from workbench.errors import Fault, InputError, KeyRejectedError, nearest, read_error_text
 from workbench.settings.environment import Environment
 from workbench.settings.file import FILE_NAME, Settings
+from workbench.settings.urls import EXAMPLE, PORTS, is_loopback, normalised_url
 
 LOCAL = "local"
 """The identity of every embedded platform, whatever its port."""
 _PAIRS = (("WORKBENCH_BASE_URL", "WORKBENCH_API_KEY"), ("OPENAI_BASE_URL", "OPENAI_API_KEY"))
 _USUAL = {"OPENAI_API_KEY": "https://api.openai.com"}
 """Whose a key is where the environment does not say."""
-_KEY_IN_PATH = re.compile(r"(?<![A-Za-z0-9])sk-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}")
 _PORT_DIGITS = 5
-_PORTS = {"http": 80, "https": 443}
-_EXAMPLE = "for example https://chat.example.org"
 _HOW_TO = (
     "give --local for the embedded platform, --base-url URL, a profile in workbench.toml, or set WORKBENCH_BASE_URL "
     "and WORKBENCH_API_KEY"
@@ -85,7 +81,7 @@ def find_endpoint(
         KeyRejectedError: There is an endpoint and no key.
     """
     if base_url is not None and not base_url.strip():
-        raise InputError(Fault("--base-url", "it is empty", _EXAMPLE))
+        raise InputError(Fault("--base-url", "it is empty", EXAMPLE))
     name = profile or (None if base_url else settings.default_profile)
     if name is not None:
         return _of_profile(name, settings, environment, asked=profile is not None)
@@ -160,64 +156,6 @@ def _misspelt(environment: Environment) -> str:
     return ""
 
 
-def normalised_url(url: str, where: str = "base URL") -> str:
-    """Return the base URL without `/api`, `/api/v1` and trailing slashes; scheme and host in lower case.
-
-    Args:
-        where: Names it, for messages.
-
-    Raises:
-        InputError: It is not an http(s) URL of a platform.
-    """
-    text = url.strip()
-    try:
-        parts = urlsplit(text)
-        host, port = parts.hostname or "", parts.port
-        host = host if ":" in host else host.encode("idna").decode()
-    except ValueError as error:  # UnicodeError is one
-        raise InputError(Fault(where, f"{url!r} is not a URL: {error}", _EXAMPLE)) from error
-    scheme = parts.scheme.lower()
-    if scheme not in _PORTS:
-        near = "" if scheme and "//" in text else f"did you mean 'http://{text}'?"
-        raise InputError(Fault(where, f"{url!r} must start with http:// or https://", near or _EXAMPLE))
-    if not host or any(character.isspace() for character in text):
-        raise InputError(Fault(where, f"{url!r} has no valid host name", _EXAMPLE))
-    if parts.query or parts.fragment:
-        raise InputError(Fault(where, f"{url!r} must not have a query or fragment", text.split("?")[0].split("#")[0]))
-    if parts.username or parts.password:
-        raise InputError(Fault(where, "it must not carry a user name or password"))
-    if _KEY_IN_PATH.search(unquote(parts.path)):
-        raise InputError(Fault(where, "it must not carry an API key in its path", "WORKBENCH_API_KEY is for the key"))
-    shown_port = "" if port in (None, _PORTS[scheme]) else f":{port}"
-    base = f"{scheme}://{f'[{host}]' if ':' in host else host}{shown_port}"
-    path = re.sub(r"/api(/v1)?$", "", parts.path.rstrip("/"))
-    if found := re.search(r"(/api)?(/v1)?(/chat/completions|/models)$|/v1$", path):
-        raise InputError(Fault(where, f"{url!r} is more than the base URL", f"use {base}{path[: found.start()]}"))
-    return base + path
-
-
-def slots_name(base_url: str) -> str:
-    """Return the folder name of an endpoint's slots: one for every way to write the URL of one platform."""
-    parts = urlsplit(base_url)
-    host = "localhost" if is_loopback(base_url) else parts.hostname or ""
-    path = posixpath.normpath(unquote(parts.path)).strip("/.") if parts.path else ""
-    identity = f"{host}:{parts.port or _PORTS[parts.scheme]}/{path}"
-    readable = re.sub(r"[^a-z0-9]+", "-", identity.lower())[:40].strip("-")
-    return f"{readable}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}"
-
-
-def older_slots_names(base_url: str) -> tuple[str, ...]:
-    """Return the folder names that older versions gave to an endpoint's slots: of layout 1, one for every spelling of the URL."""
-    readable = re.sub(r"[^a-z0-9]+", "-", base_url.split("://")[-1])[:40]
-    return (f"{readable}-{hashlib.sha256(base_url.encode()).hexdigest()[:8]}",)
-
-
-def is_loopback(url: str) -> bool:
-    """Return whether a base URL names this machine by a loopback address."""
-    host = urlsplit(url).hostname or ""
-    return host == "localhost" or host == "::1" or bool(re.fullmatch(r"127(\.\d{1,3}){3}", host))
-
-
 def _checked_key(key: str, source: str) -> str:
     """Return a key that a header can carry; `source` names where it is from."""
     key = key.strip()
@@ -244,7 +182,7 @@ def _proxy_for(url: str) -> Proxy | None:
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if is_loopback(url) or _is_exempt(host, parts.port or _PORTS[parts.scheme]):
+    if is_loopback(url) or _is_exempt(host, parts.port or PORTS[parts.scheme]):
         return None
     names = (f"{parts.scheme}_proxy", "all_proxy")
     for name in names:
@@ -268,7 +206,7 @@ def _checked_proxy(given: str, variable: str, host: str) -> Proxy:
         raise InputError(Fault(variable, "it does not name a proxy", hint)) from None
     if parts.scheme.startswith("socks"):
         raise InputError(Fault(variable, "SOCKS proxies are not supported", hint))
-    if parts.scheme not in _PORTS or not is_usable:
+    if parts.scheme not in PORTS or not is_usable:
         raise InputError(Fault(variable, "it does not name an HTTP proxy", hint))
     return Proxy(url, variable)
 

@@ -60,7 +60,8 @@ import msgspec
 
 from workbench.errors import Fault, InputError, nearest, read_error_text
 from workbench.settings.environment import found_upward
-from workbench.strict import Problem, convert, faults, read_toml
+from workbench.settings.urls import normalised_url
+from workbench.strict import PathTo, Problem, convert, faults, located, read_toml
 
 FILE_NAME = "workbench.toml"
 WINDOWS = r"month|week|[1-9][0-9]{0,3}h"
@@ -234,6 +235,13 @@ def load_settings(folder: Path) -> Settings:
     return settings
 
 
+def place_of(folder: Path, key: PathTo) -> str:
+    """Name a key of a folder's `workbench.toml`, with its line, for a fault that shows only when it is used."""
+    path = found_upward(folder, FILE_NAME)
+    assert path is not None  # who asks has read it
+    return located(key, path.read_text("utf-8-sig"), str(path))
+
+
 def _contradictions(settings: Settings) -> Iterator[Problem]:
     """Return what the types of the keys do not say."""
     zone, slots, default = settings.account.time_zone, settings.slots_folder, settings.default_profile
@@ -249,6 +257,10 @@ def _contradictions(settings: Settings) -> Iterator[Problem]:
         known = nearest(default, settings.profiles) or f"known: {', '.join(settings.profiles) or 'none'}"
         yield Problem(("default_profile",), f"there is no profile {default!r}", known)
     for name, profile in settings.profiles.items():
+        try:
+            normalised_url(profile.base_url)
+        except InputError as error:
+            yield Problem(("profiles", name, "base_url"), error.faults[0].problem, error.faults[0].hint)
         if profile.key_env is not None and profile.key_file is not None:
             yield Problem(("profiles", name), "has both key_env and key_file", "the key is in one of them")
     yield from _of_allowance(settings.allowance)

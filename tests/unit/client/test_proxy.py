@@ -11,9 +11,10 @@ from tests.unit.client.test_redaction import Echoing
 from workbench.client.chat import ChatClient
 from workbench.client.transport import Failure, Http, Reply
 from workbench.errors import InputError, UnreachableError
-from workbench.settings.endpoint import Endpoint, find_endpoint, normalised_url
+from workbench.settings.endpoint import Endpoint, find_endpoint
 from workbench.settings.environment import Environment
 from workbench.settings.file import Settings
+from workbench.settings.urls import normalised_url
 
 HTTP, HTTPS = "http://chat.example.org:8080", "https://chat.example.org"
 

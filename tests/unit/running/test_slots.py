@@ -14,7 +14,7 @@ from tests.waiting import until
 from workbench.errors import InputError
 from workbench.running.slot_files import Holding, release_ghosts, slots_in, slots_of_endpoint
 from workbench.running.slots import Slots
-from workbench.settings.endpoint import older_slots_names, slots_name
+from workbench.settings.urls import older_slots_names, slots_name
 
 
 def test_a_ghost_of_a_clock_that_was_put_back_stays_as_long_as_any(tmp_path: Path) -> None:

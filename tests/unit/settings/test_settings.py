@@ -3,9 +3,10 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import InputError, KeyRejectedError
-from workbench.settings.endpoint import Endpoint, find_endpoint, normalised_url
+from workbench.settings.endpoint import Endpoint, find_endpoint
 from workbench.settings.environment import Environment, found_upward, read_environment
 from workbench.settings.file import Settings, load_settings
+from workbench.settings.urls import normalised_url
 
 KEY = "sk-0123456789abcdef"
 
