@@ -57,6 +57,9 @@ def test_what_stands_is_asked_once_more_where_that_is_wanted(oddly: Workbench, o
     assert (again["reused"], again["failed"], len(odd.requests)) == (3, 1, 4), (
         "an empty answer was paid for, and stands"
     )
+    planned = oddly.json("plan", "job.toml")
+    assert (planned["reused"], planned["failed"], planned["to_send"]) == (3, 1, 0), "a plan counts as its run does"
+    assert "0 to send (3 reused, 1 failed before, which no rerun changes)" in oddly("plan", "job.toml").stdout
     assert {run["answered"] for run in oddly.json("runs")} == {3}, "that it stands makes no answer of it"
     assert "3 of 4 answered (3 reused); 1 failed" in oddly("show", "last").stdout
     for kind, more in (("refused", 2), ("empty", 1), ("fallback", 0)):

@@ -363,7 +363,7 @@ def why_unscored(row: SideSample | None) -> str:
         return "not right without a score"
     if not row.answered:
         return "unanswered"
-    return "too few epochs are scored" if row.scored else "not scored"
+    return "too few of its answers are scored" if row.scored else "not scored"
 
 
 class _Both(NamedTuple):

@@ -135,6 +135,11 @@ class Plan:
         return sum(answer >= 0 for answer in self._answer_of)
 
     @property
+    def failed_before(self) -> int:
+        """How many of these failed in a way that no rerun changes."""
+        return sum(not answer.accepted for _, answer in self.reuses())
+
+    @property
     def order(self) -> str:
         """`longest first`, or `file` where nothing is known of earlier answers, or the job wants that."""
         return "file" if self._expected is None else "longest first"

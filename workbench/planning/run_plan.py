@@ -74,6 +74,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     job: str
     planned: int
     reused: int
+    failed: int
+    """Without an answer, in a way that no rerun changes."""
     to_send: int
     samples: int
     variants: tuple[str, ...]
@@ -121,7 +123,8 @@ def described(plan: Plan, findings: list[Finding], expected: RunEstimate, ledger
     return RunPlan(
         job=plan.job.name,
         planned=len(plan),
-        reused=plan.reused,
+        reused=plan.reused - plan.failed_before,
+        failed=plan.failed_before,
         to_send=to_send,
         samples=plan.samples,
         variants=tuple(variant.name for variant in plan.job.variants if variant.name),

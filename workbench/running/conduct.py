@@ -60,7 +60,7 @@ class RunExecution:
             JournalFullError: The disk takes nothing from the start.
         """
         began = time.perf_counter()
-        failed_before = sum(not answer.accepted for _, answer in self._plan.reuses())
+        failed_before = self._plan.failed_before
         tally = Tally(len(self._plan), self._plan.reused - failed_before, failed_before)
         show = show_progress and tally.pending > 0
         progress = Progress(tally, self._plan.job.run.max_in_flight, shown=show, line_of=rules.line_of)
