@@ -88,7 +88,8 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
     failed = f", {count(planned.failed)} failed before, which no rerun changes" if planned.failed else ""
     echo(
         f"{plural(planned.planned, 'request')}: {' × '.join(plural(*factor) for factor in factors)}; "
-        f"{count(planned.to_send)} to send ({count(planned.reused)} reused{failed}), at most {plural(planned.most_attempts, 'attempt')}"
+        f"{count(planned.to_send)} to send ({count(planned.reused)} reused{failed}), "
+        f"at most {plural(planned.most_attempts, 'attempt')}"
     )
     for model in planned.models:
         waits = f"a call may wait up to {model.timeout_s:g} s (gateway limit × {GATEWAY_ATTEMPTS} tries)"

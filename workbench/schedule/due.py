@@ -63,7 +63,7 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
     if moment is None:
         return Due(None, "no occasion is due yet")
     runs = _runs(ledger, job)
-    own = runs.get(moment, [])
+    own = _own(schedule, runs, moment)
     name = _name(moment, own)
     if not own:
         if now - moment <= ON_TIME:
@@ -92,13 +92,28 @@ def meant_occasion(ledger: Ledger, job: Job, named: str) -> str:
     """
     if job.schedule is None or "T" in named:
         return named
-    begins, ends = _moment(named), _moment((date.fromisoformat(named) + timedelta(days=1)).isoformat())
-    came = takewhile(lambda moment: moment < ends, following(job.schedule, begins - timedelta(seconds=1)))
-    moments = list(islice(came, 2))
-    runs = _runs(ledger, job)
-    if len(moments) != 1 or begins in runs:
+    moments, runs = _times_of(job.schedule, named), _runs(ledger, job)
+    if len(moments) != 1 or any(run.occasion == named for run in runs.get(_moment(named), [])):
         return named
-    return _name(moments[0], runs.get(moments[0], []))
+    return _name(moments[0], _own(job.schedule, runs, moments[0]))
+
+
+def _times_of(schedule: ScheduleTable, day: str) -> list[datetime]:
+    """Return when a day of this machine's clock has an occasion of a schedule; two are as many as are looked for."""
+    begins, ends = _moment(day), _moment((date.fromisoformat(day) + timedelta(days=1)).isoformat())
+    came = takewhile(lambda moment: moment < ends, following(schedule, begins - timedelta(seconds=1)))
+    return list(islice(came, 2))
+
+
+def _own(schedule: ScheduleTable, runs: dict[datetime, list[OccasionRun]], moment: datetime) -> list[OccasionRun]:
+    """Return the runs of an occasion of a schedule.
+
+    What was asked as a day begins with the occasion at its midnight, and is another one where the day has other times.
+    """
+    asked = runs.get(moment, [])
+    timed = [run for run in asked if "T" in run.occasion]
+    days = {run.occasion for run in asked}.difference(run.occasion for run in timed)
+    return timed if any(len(_times_of(schedule, day)) > 1 for day in days) else asked
 
 
 def check_still_due(ledger: Ledger, job: Job, occasion: str) -> None:
@@ -116,13 +131,15 @@ def occasions_of(ledger: Ledger, job: Job, now: datetime) -> list[Occasion]:
     """Return the newest occasions of a job, oldest first;
     those of its schedule that nothing asked since its first are `missed`, but for one that is still `due`.
     """
-    runs = _runs(ledger, job)
-    moments = {moment for moment in runs if moment <= now}
-    begun = _begun(job.timetable, runs)
+    runs, schedule = _runs(ledger, job), job.timetable
+    begun, came = _begun(schedule, runs), set[datetime]()
     if begun is not None:
-        came = takewhile(lambda moment: moment <= now, following(job.timetable, begun))
-        moments |= set(deque(came, maxlen=_MOST_SHOWN))
-    found = [_occasion(moment, runs.get(moment, [])) for moment in sorted(moments)[-_MOST_SHOWN:]]
+        came = set(deque(takewhile(lambda moment: moment <= now, following(schedule, begun)), maxlen=_MOST_SHOWN))
+    found: list[Occasion] = []
+    for moment in sorted(came.union(moment for moment in runs if moment <= now))[-_MOST_SHOWN:]:
+        own = _own(schedule, runs, moment)
+        other = [run for run in runs.get(moment, []) if run not in own]
+        found += [_occasion(moment, each) for each in (other, own) if each or (each is own and moment in came)]
     if found and not found[-1].runs and due(ledger, job, now).occasion == found[-1].occasion:
         found[-1] = msgspec.structs.replace(found[-1], status="due")
     if not any(one.status == _UNFINISHED for one in found):

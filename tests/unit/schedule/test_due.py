@@ -12,7 +12,7 @@ from workbench.job.job import Job, parse_job
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger
-from workbench.schedule.due import due, occasions_of
+from workbench.schedule.due import due, meant_occasion, occasions_of
 
 MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -147,6 +147,22 @@ def test_midnight_is_one_occasion_by_its_day_and_by_its_time(nights: Nights) -> 
     nights.ran(20, "complete", occasion="2026-11-20", recorded_at=midnight + timedelta(hours=4))
     assert due(nights.ledger, daily, later) == (None, "occasion 2026-11-20 is complete (run r2)")
     assert [(one.occasion, one.runs) for one in occasions_of(nights.ledger, daily, later)] == [("2026-11-20", 2)]
+
+
+def test_a_day_is_no_other_occasion_than_its_midnight_where_it_has_no_other_time(nights: Nights) -> None:
+    scheduled = job().replace("passes = 1", 'reuse = "occasion"') + "[schedule]\non_calendar = "
+    daily, twice = (parse_job(f'{scheduled}"{times}"\n', Path("sums.toml")) for times in ("daily", "00,12:00"))
+    midnight = datetime(2026, 11, 20).astimezone()
+    name, later = f"{midnight.astimezone(UTC):%Y-%m-%dT%H:%MZ}", midnight + timedelta(hours=5)
+    assert meant_occasion(nights.ledger, daily, "2026-11-20") == name, "no timer pays for it again"
+    nights.ran(20, "incomplete", occasion=name, recorded_at=midnight + timedelta(minutes=1))
+    assert meant_occasion(nights.ledger, daily, "2026-11-20") == name
+    assert meant_occasion(nights.ledger, twice, "2026-11-20") == "2026-11-20", "which of the two is meant nothing says"
+    nights.ran(20, "complete", occasion="2026-11-20", recorded_at=midnight + timedelta(hours=3))
+    assert due(nights.ledger, daily, later) == (None, "occasion 2026-11-20 is complete (run r2)")
+    assert due(nights.ledger, twice, later) == (name, "run r1 left it incomplete"), "the day was another occasion"
+    came = [(one.occasion, one.status, one.runs) for one in occasions_of(nights.ledger, twice, later)]
+    assert came == [("2026-11-20", "complete", 1), (name, "incomplete", 1)]
 
 
 def test_a_day_that_was_asked_by_hand_makes_no_time_of_it_missed(nights: Nights) -> None:
