@@ -344,6 +344,7 @@ def test_a_ledger_of_an_earlier_schema_is_judged_once_more_when_it_is_opened(tmp
             db.execute(f"ALTER TABLE {table} DROP COLUMN own_id")
             db.execute(f"ALTER TABLE {table} DROP COLUMN cluster")
             db.execute(f"ALTER TABLE {table} DROP COLUMN sample_no")
+            db.execute(f"ALTER TABLE {table} DROP COLUMN content_key")
         db.execute("DELETE FROM schema_versions WHERE version = 0 OR version >= 15")
     shutil.rmtree(ledger.journal_folder, ignore_errors=True)
     outcomes, _, state = stands(ledger)

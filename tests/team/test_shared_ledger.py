@@ -281,7 +281,7 @@ def test_what_is_wrong_with_an_address_is_said(machine: Machine, url: str, serve
     assert "is neither a file nor a team's ledger" in told("ducklake:sqlite:x")
     assert "connect_timeout is 'soon', not a number of seconds" in told(f"{SCHEME}dbname=x connect_timeout=soon")
     bench.write("workbench.toml", '[ledger]\nurl = "ducklake:postgres:password=secret"\n')
-    assert "workbench.toml: ledger.url: the address holds a password" in bench("runs", code=2).stderr
+    assert "workbench.toml:2: ledger.url: the address holds a password" in bench("runs", code=2).stderr
 
 
 def test_a_server_that_is_silent_is_not_waited_for(url: str) -> None:

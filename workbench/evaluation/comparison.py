@@ -229,7 +229,7 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
         judged_twice(reader, sorted(settings, key=lambda row: row.scorer != chosen), {side.model for side in sides},
                      cluster=wanted.cluster, on_fallback=on_fallback),
         _margin(wanted.margin, runs, chosen, are_shares=there.are_shares),
-        there.sides, there.samples, _metadata(reader, sides, there.samples), answers,
+        there.sides, there.samples, _metadata(reader, run_ids), answers,
     )  # fmt: skip
 
 
@@ -383,10 +383,9 @@ def _margin(wanted: float | None, runs: Sequence[Provenance], scorer: str, *, ar
     return min((one.margin[scorer] for one in tables if scorer in one.margin), default=None)
 
 
-def _metadata(reader: Reader, sides: Sequence[ModelResult], samples: Samples) -> dict[str, dict[str, Any]]:
+def _metadata(reader: Reader, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the further columns of what was asked, by sample key."""
-    keys = {row.sample_key for side in sides for row in samples[side.key]}
-    rows = reader.all(SampleMetadata, keys=sorted(keys))
+    rows = reader.all(SampleMetadata, run_ids=list(run_ids))
     return {row.sample_key: msgspec.json.decode(row.metadata or "{}") for row in rows}
 
 

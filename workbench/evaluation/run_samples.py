@@ -48,9 +48,9 @@ def _with_texts(reader: Reader, window: list[RunSample]) -> list[WholeSample]:
     for run_id, numbers in calls.items():
         bounds = {"first_call_no": min(numbers), "last_call_no": max(numbers), "call_nos": sorted(set(numbers))}
         answered |= {(run_id, texts.call_no): texts for texts in reader.all(CallTexts, run_id=run_id, **bounds)}
-    sample_keys = sorted({line.sample_key for line in window})
+    content_keys = sorted({line.content_key for line in window})
     body_keys = sorted({texts.body_key for texts in answered.values() if texts.body_key is not None})
-    samples = {found.sample_key: found.sample for found in reader.all(SampleText, keys=sample_keys)}
+    samples = {found.sample_key: found.sample for found in reader.all(SampleText, keys=content_keys)}
     bodies = {found.body_key: found.body for found in reader.all(BodyText, keys=body_keys)}
     whole = []
     for line in window:
@@ -64,7 +64,7 @@ def _with_texts(reader: Reader, window: list[RunSample]) -> list[WholeSample]:
                 error_text=texts.error_text,
                 tool_calls=texts.tool_calls,
                 body=None if texts.body_key is None else bodies.get(texts.body_key),
-                sample=samples.get(line.sample_key),
+                sample=samples.get(line.content_key),
                 attempted=attempts.get(line.request_key, []),
             )
         )

@@ -95,6 +95,7 @@ class SampleLine(QueryRow, frozen=True):
     request_key: str
     sample_id: str
     sample_key: str
+    content_key: str
     epoch: int
     requested_model: str
     variant: str | None

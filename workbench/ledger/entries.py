@@ -132,7 +132,7 @@ class Intent(Entry, frozen=True, tag="intent"):
 
     table = "requests"
     has_file = True
-    apart = frozenset({"body", "sample_id", "attempt", "variant", "own_id", "cluster", "sample_no"})
+    apart = frozenset({"body", "sample_id", "attempt", "variant", "own_id", "cluster", "sample_no", "content_key"})
 
     run_id: str
     call_no: int
@@ -153,6 +153,7 @@ class Intent(Entry, frozen=True, tag="intent"):
     own_id: str | None = None
     cluster: str | None = None
     sample_no: int | None = None
+    content_key: str | None = None
 
 
 class Reuse(Entry, frozen=True, tag="reuse"):
@@ -173,6 +174,7 @@ class Reuse(Entry, frozen=True, tag="reuse"):
     own_id: str | None = None
     cluster: str | None = None
     sample_no: int | None = None
+    content_key: str | None = None
 
 
 class CallEntry(msgspec.Struct, frozen=True):
@@ -334,6 +336,7 @@ class SampleUnsent(Entry, frozen=True, tag="unsent"):
     own_id: str | None = None
     cluster: str | None = None
     sample_no: int | None = None
+    content_key: str | None = None
 
 
 class ReadingTaken(Entry, frozen=True, tag="reading"):

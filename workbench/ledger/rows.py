@@ -54,6 +54,7 @@ class KnownSample(QueryRow, frozen=True):
     query = "known_samples"
 
     sample_key: str
+    digest: str
 
 
 class InvalidSample(QueryRow, frozen=True):

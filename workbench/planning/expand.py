@@ -24,7 +24,7 @@ from workbench.planning.order import Expected, longest_first
 from workbench.planning.prompt_checks import PromptChecks
 from workbench.planning.scorers import JudgeColumns, TargetScales
 from workbench.records.calls import CLUSTER, ChatRequest, Sample, SampleContent
-from workbench.records.keys import body_key, canonical, request_key, sample_key
+from workbench.records.keys import body_key, canonical, content_key, request_key, sample_key
 from workbench.scoring.custom import Custom
 from workbench.scoring.scorers import judges
 
@@ -120,6 +120,7 @@ class Plan:
         """Of the embedded platform: what is right has to be in it before it is asked."""
         self._entered: set[int] = set()  # in the answer key: blocks of samples
         self._unknown_samples = bytearray()  # by sample: 1 where the ledger does not hold its content yet
+        self._changed_samples = bytearray()  # by sample: 1 where it holds another content under its key
 
     def __len__(self) -> int:
         return len(self._answer_of)
@@ -225,6 +226,7 @@ class Plan:
             own_id=spooled.sample_id if name != spooled.sample_id else None,
             cluster=spooled.cluster,
             sample_no=self.sample_of(number) + 1,
+            content_key=content_key(spooled.sample) if self._changed_samples[self.sample_of(number)] else None,
         )
         return PlannedItem(request, body_key(body), tools_asked(content), spooled.sample)
 
@@ -312,7 +314,7 @@ class Plan:
         self.dataset_hash = digest.hexdigest()
         items = len(self._spool) * len(self.models) * self.job.run.epochs
         self._answer_of = array("l", [-1]) * items
-        self._unknown_samples = bytearray(b"\1") * self.samples
+        self._unknown_samples, self._changed_samples = bytearray(b"\1") * self.samples, bytearray(self.samples)
 
     def _check_budget(self) -> None:
         budget, least = self.job.budget.total_tokens, self._least_tokens
@@ -380,12 +382,19 @@ class Plan:
         expected = Expected(models, self.samples) if by_length else None
         for start in range(0, self.samples, _LOOKED_UP_AT_ONCE):
             numbers: dict[str, list[int]] = {}
+            contents: dict[int, str] = {}
             for number in range(start, min(start + _LOOKED_UP_AT_ONCE, self.samples)):
                 entry = self._decoder.decode(self._spool[number * len(self.job.variants)])
                 numbers.setdefault(entry.sample_key, []).append(number)
-            for known in reader.each(KnownSample, sample_keys=list(numbers)):
-                for number in numbers[known.sample_key]:
-                    self._unknown_samples[number] = 0
+                contents[number] = content_key(entry.sample)
+            asked_for = list({*numbers, *contents.values()})
+            known = {row.sample_key: row.digest for row in reader.each(KnownSample, sample_keys=asked_for)}
+            for key, alike in numbers.items():
+                # rows that are one sample have what the first of them said, as in the run before
+                changed = key in known and known[key] not in [contents[number] for number in alike]
+                for number in alike:
+                    self._changed_samples[number] = changed
+                    self._unknown_samples[number] = (contents[number] if changed else key) not in known
             if expected is not None:
                 for row in reader.all(EarlierLatency, models=models, sample_keys=list(numbers)):
                     expected.take(row.model, numbers[row.sample_key], row.log_ms)

@@ -88,6 +88,8 @@ class ChatRequest(msgspec.Struct, frozen=True):
     """What the sample belongs to, by the column that the job names."""
     sample_no: int | None = None
     """Which of the samples that the run takes, from 1 in the order of the dataset."""
+    content_key: str | None = None
+    """Under which key the ledger holds the sample as this run read it; None: under `sample_key`."""
 
 
 Sent = Literal["never", "maybe", "answered"]

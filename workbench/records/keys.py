@@ -49,6 +49,15 @@ def body_key(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
+def content_key(content: str) -> str:
+    """Return the key under which the ledger holds what a later run read of a sample, as 64 hexadecimal digits.
+
+    Args:
+        content: All of its columns as JSON, those too that make no other sample of it.
+    """
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
 def sample_key(sample: Sample, named: Collection[str] = ()) -> str:
     """Return the identity of a sample: SHA-256 over what it asks and what is right, as 64 hexadecimal digits.
 

@@ -14,7 +14,7 @@ SELECT item.* FROM (
     SELECT run_id, request_key, any_value(generation) AS generation, any_value(model) AS model,
         any_value(sample_id) AS sample_id, any_value(sample_key) AS sample_key, any_value(epoch) AS epoch,
         any_value(variant) AS variant, any_value(own_id) AS own_id, any_value(cluster) AS cluster,
-        any_value(sample_no) AS sample_no,
+        any_value(sample_no) AS sample_no, any_value(content_key) AS content_key,
         false AS reused, run_id AS answer_run_id, max(call_no) AS answer_call_no
     FROM staged WHERE kind = 'intent' GROUP BY run_id, request_key
 ) AS item ANTI JOIN run_items AS known  -- a journal may be ingested later than its successor

@@ -3,10 +3,11 @@
 -- NULL where the sample has none. epochs: as many as its run was to have.
 -- Parameters: run_ids (list), cluster (see `cluster_of`)
 WITH planned AS (
-    SELECT run_id, sample_key, true AS is_sent, invalid, own_id, cluster
+    SELECT run_id, sample_key, content_key, true AS is_sent, invalid, own_id, cluster
     FROM item_identities WHERE list_contains($run_ids::VARCHAR[], run_id)
     UNION ALL
-    SELECT unsent.run_id, coalesce(corrected.corrected_key, unsent.sample_key) AS sample_key, false AS is_sent,
+    SELECT unsent.run_id, coalesce(corrected.corrected_key, unsent.sample_key) AS sample_key,
+        coalesce(corrected.corrected_key, unsent.content_key, unsent.sample_key) AS content_key, false AS is_sent,
         false AS invalid, coalesce(unsent.own_id, unsent.sample_id) AS own_id, unsent.cluster
     FROM unsent_samples AS unsent
     LEFT JOIN standing_corrections AS corrected ON corrected.run_id = unsent.run_id AND corrected.sample_key = unsent.sample_key
@@ -14,7 +15,7 @@ WITH planned AS (
 ),
 asked AS (
     SELECT run_id, sample_key, bool_or(is_sent) AS is_sent, bool_or(invalid) AS invalid,
-        any_value(own_id) AS own_id, any_value(cluster) AS cluster
+        any_value(content_key) AS content_key, any_value(own_id) AS own_id, any_value(cluster) AS cluster
     FROM planned GROUP BY run_id, sample_key
 ),
 epochs AS (
@@ -28,6 +29,6 @@ SELECT asked.run_id, asked.sample_key, asked.is_sent, CAST(json_extract(sample.s
     coalesce(epochs.epochs, 1) AS epochs
 FROM asked
 LEFT JOIN epochs ON epochs.run_id = asked.run_id
-LEFT JOIN samples AS sample ON sample.sample_key = asked.sample_key
+LEFT JOIN samples AS sample ON sample.sample_key = asked.content_key
 WHERE NOT asked.invalid
 ORDER BY asked.run_id, asked.sample_key;

@@ -9,7 +9,7 @@ SELECT item.run_id, run.job, item.request_key, item.sample_id, item.own_id, item
     called.tool_calls
 FROM item_identities AS item
 LEFT JOIN run_overview AS run USING (run_id)
-LEFT JOIN samples AS sample USING (sample_key)
+LEFT JOIN samples AS sample ON sample.sample_key = item.content_key
 LEFT JOIN responses AS response ON response.run_id = item.answer_run_id AND response.call_no = item.answer_call_no
 LEFT JOIN (
     SELECT run_id, call_no, list({name: name, arguments: arguments} ORDER BY position) AS tool_calls

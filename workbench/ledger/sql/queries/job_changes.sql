@@ -18,7 +18,7 @@ pair AS (
 by_sample AS (
     SELECT sample.* EXCLUDE (cluster), cluster_of('cluster', sample.cluster, sample.own_id, content.sample) AS cluster
     FROM sample_scores((SELECT list(run_id) FROM (SELECT run_id FROM pair UNION SELECT before_run_id FROM pair))) AS sample
-    LEFT JOIN samples AS content USING (sample_key)
+    LEFT JOIN samples AS content ON content.sample_key = sample.content_key
     WHERE sample.excluded IS NULL
 ),
 beside AS (

@@ -3,7 +3,7 @@
 -- Parameters: run_id
 WITH score AS (
     SELECT score.side, score.scorer, score.low, score.high, cluster_of('cluster', score.cluster, score.own_id, sample.sample) AS cluster
-    FROM sample_scores([$run_id]) AS score LEFT JOIN samples AS sample ON sample.sample_key = score.sample_key
+    FROM sample_scores([$run_id]) AS score LEFT JOIN samples AS sample ON sample.sample_key = score.content_key
     WHERE score.run_id = $run_id AND score.excluded IS NULL
 ),
 whole AS (

@@ -32,8 +32,8 @@ answers_apart AS (
     GROUP BY item.sample_key, item.epoch
 )
 SELECT
-    item.run_id, item.request_key, item.sample_id, item.sample_key, item.epoch, item.model AS requested_model, item.variant,
-    item.side, item.served_model,
+    item.run_id, item.request_key, item.sample_id, item.sample_key, item.content_key, item.epoch, item.model AS requested_model,
+    item.variant, item.side, item.served_model,
     who.identity, who.identity_evidence, who.counts, item.reused, item.answer_run_id, item.answer_call_no, item.outcome,
     item.accepted, item.http_status,
     coalesce(own.attempts, 0) AS attempts, item.latency_ms, item.prompt_tokens, item.completion_tokens,

@@ -7,7 +7,7 @@ SELECT item.request_key, item.sample_id, item.sample_key, attempt.outcome, attem
     attempt.latency_ms, attempt.completion_tokens, attempt.total_tokens, item.model AS requested_model,
     attempt.served_model, sample.sample
 FROM (
-    SELECT request_key, sample_id, sample_key, model, answer_call_no AS call_no
+    SELECT request_key, sample_id, sample_key, content_key, model, answer_call_no AS call_no
     FROM corrected_items
     WHERE run_id = $run_id AND answer_run_id = $answer_run_id
         AND answer_call_no >= $first_call_no AND answer_call_no < $end_call_no
@@ -28,4 +28,4 @@ LEFT JOIN (
     WHERE run_id = $answer_run_id AND call_no >= $first_call_no AND call_no < $end_call_no
     GROUP BY call_no
 ) AS called ON called.call_no = item.call_no
-LEFT JOIN samples AS sample ON sample.sample_key = item.sample_key;
+LEFT JOIN samples AS sample ON sample.sample_key = item.content_key;

@@ -7,6 +7,6 @@ SELECT score.run_id, score.side AS model, score.sample_key, score.sample_id, sco
     score.scale[1] AS least, score.scale[2] AS most,
     cluster_of($cluster, score.cluster, score.own_id, sample.sample) AS cluster
 FROM sample_scores($run_ids::VARCHAR[], fallbacks := coalesce($on_fallback, '')) AS score
-LEFT JOIN samples AS sample ON sample.sample_key = score.sample_key
+LEFT JOIN samples AS sample ON sample.sample_key = score.content_key
 WHERE score.scorer = $scorer AND list_contains($run_ids::VARCHAR[], score.run_id)  -- the list alone is no filter of a scan
 ORDER BY score.run_id, score.side, length(score.sample_id), score.sample_id, score.sample_key;

@@ -4,7 +4,8 @@
 -- nor what was said before a target was corrected. cluster: see `cluster_of`.
 -- Parameters: run_ids (list), cluster, on_fallback (`exclude` or `accept`)
 WITH verdict AS (
-    SELECT item.answer_run_id, item.answer_call_no, item.side, item.sample_id, item.sample_key, item.own_id, item.cluster, item.epoch,
+    SELECT item.answer_run_id, item.answer_call_no, item.side, item.sample_id, item.sample_key, item.content_key, item.own_id, item.cluster,
+        item.epoch,
         score.scorer, score.scorer_config, score.recorded_at, score.value, score.reason, score.extracted
     FROM scores AS score
     JOIN item_identities AS item ON item.run_id = score.run_id AND item.request_key = score.request_key
@@ -24,7 +25,7 @@ SELECT verdict.answer_run_id, verdict.answer_call_no, verdict.scorer, verdict.sc
     arg_max(verdict.reason, verdict.recorded_at) AS reason,
     arg_min({value: verdict.value}, verdict.recorded_at).value AS first_value,
     arg_min({extracted: verdict.extracted}, verdict.recorded_at).extracted AS first_extracted
-FROM verdict LEFT JOIN samples AS sample ON sample.sample_key = verdict.sample_key
+FROM verdict LEFT JOIN samples AS sample ON sample.sample_key = verdict.content_key
 GROUP BY verdict.answer_run_id, verdict.answer_call_no, verdict.sample_key, verdict.scorer, verdict.scorer_config
 ORDER BY length(any_value(verdict.sample_id)), any_value(verdict.sample_id), any_value(verdict.side), any_value(verdict.epoch),
     verdict.answer_run_id, verdict.answer_call_no, verdict.sample_key, verdict.scorer, verdict.scorer_config;

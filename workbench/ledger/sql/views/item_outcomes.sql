@@ -1,5 +1,5 @@
 -- One row a run's item, with the attempt that it uses (NULL columns: no attempt ended). reused: an earlier run paid.
--- sample_key: of the sample that it is scored by; recorded_key: of that which was asked (see `corrected_items`).
+-- sample_key: of the sample that it is scored by; recorded_key: of that which was asked; content_key: see `corrected_items`.
 -- side: the model, and its variant where the job has some: what is compared.
 -- sample_id: its name in the run; own_id: its id in the dataset, which several samples may have. cluster: what it belongs to, by
 -- the column that the job names (NULL: it names none). sample_no: which sample of the run it is, in the order of the dataset (NULL: of an
@@ -17,6 +17,7 @@ SELECT
     item.sample_no,
     item.sample_key,
     item.recorded_key,
+    item.content_key,
     item.epoch,
     item.reused,
     item.answer_run_id,

@@ -7,7 +7,7 @@
 -- is a sample that was sent to another side of its run only (asked 0): a side that was stopped early has the mean of as many samples.
 -- asked, answered, scored, not_right, unknown (those never sent among them) and unread (the scorer could not judge it; not where a
 -- judge is still to be asked) count epochs; left_out: answers of
--- other models, which do not count: those that are scored, and those that no judge was asked about. own_id and cluster: see `item_outcomes`. excluded: why the sample is in no mean ('taken out', 'nothing to judge by'; NULL: it is in
+-- other models, which do not count: those that are scored, and those that no judge was asked about. own_id, cluster and content_key: see `item_outcomes`. excluded: why the sample is in no mean ('taken out', 'nothing to judge by'; NULL: it is in
 -- them). answers: in an order of their own, to tell whether two runs use the same.
 -- run_ids is a list: a view over all runs would group the scores of the whole ledger first. fallbacks: `exclude` or `accept`;
 -- empty: as each run's job says.
@@ -32,7 +32,8 @@ scorer AS (
     LEFT JOIN (SELECT scorer, any_value(config) AS config FROM known GROUP BY scorer) AS elsewhere ON elsewhere.scorer = named.scorer
 ),
 item AS (
-    SELECT item.run_id, item.request_key, item.side, item.sample_key, item.sample_id, item.own_id, item.cluster, item.accepted,
+    SELECT item.run_id, item.request_key, item.side, item.sample_key, item.content_key, item.sample_id, item.own_id, item.cluster,
+        item.accepted,
         item.scorable, item.ends,
         item.answer_run_id, item.answer_call_no, run.reduce, run.counted_unknown, item.invalid,
         NOT item.another OR coalesce(nullif(fallbacks, ''), run.on_fallback, 'exclude') = 'accept' AS may_count
@@ -60,7 +61,7 @@ unjudged AS (
 ),
 sample AS (
     SELECT run_id, side, scorer, sample_key, any_value(sample_id) AS sample_id, any_value(own_id) AS own_id,
-        any_value(cluster) AS cluster, any_value(reduce) AS reduce,
+        any_value(content_key) AS content_key, any_value(cluster) AS cluster, any_value(reduce) AS reduce,
         -- scores that are all shares are right at 1, also where no scale says so; of others nothing says what is right
         CASE WHEN any_value(scale) IS NULL AND any_value(reduce) NOT IN ('mean', 'mode') AND bool_and(are_shares)
             THEN [0.0, 1.0] ELSE any_value(scale) END AS scale,
@@ -85,7 +86,7 @@ planned AS (
         CAST([] AS VARCHAR[]) AS not_right_ends, 0 AS unread, 0 AS left_out
     FROM (
         SELECT run_id, scorer, sample_key, any_value(sample_id) AS sample_id, any_value(own_id) AS own_id,
-            any_value(cluster) AS cluster, any_value(reduce) AS reduce, any_value(scale) AS scale, bool_or(invalid) AS invalid,
+            any_value(content_key) AS content_key, any_value(cluster) AS cluster, any_value(reduce) AS reduce, any_value(scale) AS scale, bool_or(invalid) AS invalid,
             list(side) AS sides
         FROM sample GROUP BY run_id, scorer, sample_key
     ) AS of_run
@@ -111,7 +112,7 @@ ended AS (  -- of the scored ones, of the known ones, and of each completion: a 
     ) AS means
     FROM counted
 )
-SELECT run_id, side, scorer, sample_key, sample_id, own_id, cluster, asked, answered, scored, not_right, not_right_ends,
+SELECT run_id, side, scorer, sample_key, content_key, sample_id, own_id, cluster, asked, answered, scored, not_right, not_right_ends,
     unknown + unsent AS unknown, unread, left_out, excluded,
     means[1] AS of_scored,
     coalesce(means[2], CASE WHEN list_min(means[3:]) = list_max(means[3:]) THEN list_min(means[3:]) END) AS value,
