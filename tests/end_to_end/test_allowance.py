@@ -218,6 +218,8 @@ def test_readings_are_listed_and_taken_back(account: Account) -> None:
         (("--used", "abc"), "--used: 'abc' is neither a share such as 37% nor units"),
         (("--used", "120%"), "--used: '120%' is more than everything"),
         (("--used", "50k", "--of", "40000"), "--used: 50k is more than the total of 40000"),
+        (("--used", "41k"), "--used: 41k is more than the total of 40000 (that of workbench.toml; --of names another)"),
+        (("--left", "41k"), "--left: 41k is more than the total of 40000"),
         (("--used", "3%", "--at", "tomorrow"), "--at: 'tomorrow' is not a time such as"),
         (("--used", "3%", "--at", "2999-01-01"), "--at: 2998-12-31 23:00 UTC is in the future"),
         (("--used", "3%", "--left", "97%"), "give one of --used, --left, --from-platform and --withdraw"),

@@ -354,3 +354,16 @@ def test_the_best_is_listed_first_and_what_is_not_ranked_last(bench: Workbench) 
     said = bench("compare", "--no-report", "--baseline", "poor").stdout
     rows = [line.split("  ")[0] for line in said.splitlines() if re.match(r"(good|fair|poor|hardly known)  ", line)]
     assert rows == ["good", "fair", "poor", "hardly known"]
+
+
+def test_a_run_and_its_comparison_adjust_for_the_same_pairs(bench: Workbench) -> None:
+    """Of a model that nothing is known of, too: what is missing makes no other difference surer, and leaves none open."""
+    a = [1.0] * 31 + [0.0] * 9
+    b = [0.0] * 8 + [1.0] * 24 + [0.0] * 8
+    record(bench, "r1", {"A": a, "B": b, "D": [None] * 40}, scorers=["exact"])
+    (found,) = [row for row in bench.json("compare", "--no-report")["differences"] if row["side"]["model"] == "B"]
+    assert found["verdict"] in ("none shown", "too few"), "nothing of A and B is unknown"
+    assert found["adjusted_p"] > 0.05
+    assert "A scores higher than B by “exact”, 0.775 and 0.600, but" in (shown := bench("show", "r1").stdout)
+    assert "beats" not in shown
+    assert "0 of 40 are unknown" not in shown

@@ -142,6 +142,8 @@ def of_a_word(answer, sample): return re.search(r"Answer: (\\w+)", answer.text).
 def of_time(answer, sample): return answer.latency_ms < 5000 and answer.total_tokens > 0
 def misnamed(answer, sample): return answr.text
 def of_one(answer): return 1
+def a_word(answer, sample): return "yes"
+def too_much(answer, sample): return 7
 """
 
 
@@ -150,6 +152,7 @@ def of_one(answer): return 1
     [
         ("of_json", True, "warning: job.toml"), ("of_a_word", True, "warning: job.toml"), ("of_time", True, ""),
         ("misnamed", False, "NameError: name 'answr' is not defined"), ("of_one", False, "it takes an answer and a sample: too many"),
+        ("a_word", True, "the function returned str, not a number"), ("too_much", True, "the function returned 7, outside of its scale"),
     ],
 )  # fmt: skip
 def test_a_function_that_fails_on_any_answer_stops_a_run_and_others_are_named(
@@ -159,7 +162,7 @@ def test_a_function_that_fails_on_any_answer_stops_a_run_and_others_are_named(
         bench = Workbench(tmp_path, server)
         bench.write("own.py", CUSTOM)
         bench.write("d.jsonl", json.dumps({"input": "q", "target": 2}) + "\n")
-        scorer = f'[[scorers]]\nname = "custom"\nfunction = "own.py:{function}"\n'
+        scorer = f'[[scorers]]\nname = "custom"\nfunction = "own.py:{function}"\nscale = [0, 1]\n'
         bench.write("job.toml", JOB.format(model="m", template="{{ input }}", most=64) + scorer)
         done = bench("run", "job.toml", "--no-report", code=None)
         assert says in done.stderr
@@ -174,4 +177,23 @@ def test_a_pilot_is_not_paid_for_a_job_that_would_be_refused(tmp_path: Path) -> 
         more = '[[scorers]]\nname = "includes"\n[gates]\nmin_mean = { includes = 90 }\n'
         bench.write("job.toml", JOB.format(model="m", template="{{ input }}", most=64) + more)
         assert "90 is never reached" in bench("run", "job.toml", "--pilot", "2", "--yes", code=2).stderr
+        assert server.platform.statistics.requests.total() == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "says"),
+    [
+        ("gates", "min_mean", "5 is never reached"), ("gates", "min_over_constant", "5 more is never reached"),
+        ("gates", "max_drop", "5 less is never reached, so that it fails no run"),
+        ("compare", "margin", "5 less is never reached, so that every model is within it"),
+    ],
+)  # fmt: skip
+def test_points_where_a_share_is_meant_stop_a_run(tmp_path: Path, table: str, key: str, says: str) -> None:
+    with ThreadedServer(platform_of({"id": "m"})) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("d.jsonl", json.dumps({"input": "q", "target": "a"}) + "\n")
+        job = JOB.format(model="m", template="{{ input }}", most=64) + '[[scorers]]\nname = "includes"\n'
+        bench.write("job.toml", f"{job}[{table}]\n{key} = {{ includes = 5 }}\n")
+        said = bench("run", "job.toml", "--no-report", code=2).stderr
+        assert f"{table}.{key}.includes: {says}: 'includes' gives 0 to 1; 0.05 is 5 points" in said
         assert server.platform.statistics.requests.total() == 0

@@ -285,6 +285,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("rights of pages", "models", files(workbench_toml='reports_mode = "group"\n')),
     ("unreadable settings", "models", lambda bench: (bench.folder / "workbench.toml").write_bytes(b"\xff")),
     ("default profile that is not there", "models", files(workbench_toml='default_profile = "lba"\n[profiles.lab]\nbase_url = "http://h"\n')),
+    ("cap of a job without a name", "runs", files(workbench_toml='[[caps]]\nper = "day"\njob = ""\nrequests = 1\n')),
     ("URL of a profile that is not used", "runs", files(workbench_toml='[profiles.old]\nbase_url = "https://h/api/v1/models"\n')),
     ("key in two places", "models", files(workbench_toml='[profiles.lab]\nbase_url = "http://h"\nkey_env = "LAB_KEY"\nkey_file = "key"\n')),
     ("two weights of a day", "models", files(workbench_toml='[[allowance.weights]]\nmodel = "m"\nprompt = 1\ncompletion = 1\n' * 2)),

@@ -114,8 +114,10 @@ def take_reading(
         raise InputError(Fault("--at", f"{at:%Y-%m-%d %H:%M} UTC is in the future", "expected when it was read"))
     if total is not None and not 0 < total <= MOST_UNITS:
         raise InputError(Fault("--of", f"{total} is not a total of units", f"expected a number up to {MOST_UNITS:.0e}"))
-    if total is not None and not read.is_share and read.low > total:
-        raise InputError(Fault(option, f"{said} is more than the total of {total:.0f}", "expected at most the total"))
+    most = total if total is not None else ledger.allowance.total_units
+    if most is not None and not read.is_share and read.low > most:
+        hint = "expected at most the total" if total is not None else "that of workbench.toml; --of names another"
+        raise InputError(Fault(option, f"{said} is more than the total of {most:.0f}", hint))
     shares = (read.low, read.high) if read.is_share else (None, None)
     units = (None, None) if read.is_share else (read.low, read.high)
     entry = ReadingTaken(

@@ -74,7 +74,12 @@ def standing(reader: Reader, run: Provenance, scorers: Sequence[RunScorer]) -> R
     ordered = [*ranked, *others]
     first, *rest = ordered
     pairs = [(side, first) for side in rest]
-    found = differences(pairs, there.samples, are_shares=there.are_shares, family=list(itertools.combinations(rest, 2)))
+    unknown = [side for side in there.sides if side.interval is None]
+    # as `compare` adjusts: what is missing of a model makes no other difference surer
+    family = [
+        pair for pair in itertools.combinations([*ordered, *unknown], 2) if pair[0] is not first or pair[1] in unknown
+    ]
+    found = differences(pairs, there.samples, are_shares=there.are_shares, family=family)
     beside = {one.side.model: one for one in found}
     best = means.get(first.model)
     leading = tuple(
@@ -82,7 +87,6 @@ def standing(reader: Reader, run: Provenance, scorers: Sequence[RunScorer]) -> R
         for side in ranked
         if best is not None and (side is first or (best.is_whole and _ends(means[side.model]) == _ends(best)))
     )
-    unknown = [side for side in there.sides if side.interval is None]
     grid = factors_of(GridInput(run, scorer, there.sides, there.samples, there.are_shares, least), known[0])
     return Ranking(
         scorer, [*ordered, *unknown], there.are_shares, least, leading, means, beside, grid, there.figures, references

@@ -556,6 +556,7 @@ def _verdict(tests: _Tests) -> str:
         return "not comparable"
     if tests.adjusted_p < LEVEL:
         return "better" if found.is_ahead else "worse"
-    if tests.finished_p is not None and tests.finished_p < LEVEL:
+    # nothing is open where all is known: then only the families differ that the two are adjusted for
+    if found.at_lowest is not pair and tests.finished_p is not None and tests.finished_p < LEVEL:
         return "open"
     return "too few" if pair.better + pair.worse < FEW_DIFFER else "none shown"

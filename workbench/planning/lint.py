@@ -11,7 +11,7 @@ import workbench.display.commands as commands
 from workbench.dataset.files import expand
 from workbench.dataset.samples import id_column, notes_on
 from workbench.errors import Fault, InputError
-from workbench.job.file import ON_OWN_SCALE, PromptTable, Worthless
+from workbench.job.file import ON_OWN_SCALE, GatesTable, PromptTable, Worthless
 from workbench.job.job import Job
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel
@@ -140,12 +140,26 @@ def _worthless_scores(plan: Plan) -> Iterator[Finding]:
         why, on_any = plan.failing.get(scorer.named, ("", False))
         if on_any:
             yield Finding(job.where("scorers", number), f"{scorer.named!r} fails: {why}", "scorer_fails")
+    yield from _out_of_range(job)
+
+
+def _out_of_range(job: Job) -> Iterator[Finding]:
+    """Return gates that can never be met, or always are, and margins that every model keeps: 5 where 0.05 was meant."""
     ends = {scorer.named: scorer.ends for scorer in job.scorers}
-    for label, wanted in (job.gates.min_mean if job.gates else {}).items():
-        scale = ends[label]
-        if scale is not None and wanted > scale[1]:
-            text = f"{wanted:g} is never reached: {label!r} gives {scale[0]:g} to {scale[1]:g}"
-            yield Finding(job.where("gates", "min_mean", label), text, "gate_out_of_range")
+    gates = job.gates or GatesTable()
+    for table, key, wanted, always in (
+        ("gates", "min_mean", gates.min_mean, "is never reached"),
+        ("gates", "min_over_constant", gates.min_over_constant, "more is never reached"),
+        ("gates", "max_drop", gates.max_drop, "less is never reached, so that it fails no run"),
+        ("compare", "margin", job.compare.margin, "less is never reached, so that every model is within it"),
+    ):
+        for label, number in wanted.items():
+            scale = ends[label]
+            if scale is None or number <= (scale[1] if key == "min_mean" else scale[1] - scale[0]):
+                continue
+            near = f"; {number / 100:g} is {number:g} points" if scale == (0, 1) else ""
+            text = f"{number:g} {always}: {label!r} gives {scale[0]:g} to {scale[1]:g}{near}"
+            yield Finding(job.where(table, key, label), text, "gate_out_of_range")
 
 
 def _in_single_braces(prompt: PromptTable) -> set[str]:

@@ -64,11 +64,15 @@ class Custom(Scorer, frozen=True, tag="custom"):
         except (Exception, SystemExit):  # one that Python cannot describe, or that `faults` has found
             return "", False
         try:
-            self.score(given, sample)
+            said = self.score(given, sample)
         except CannotJudgeError:
             return "", False
         except Exception as error:
             return f"{type(error).__name__}: {error}", isinstance(error, NameError | ImportError)
+        if said.value is None:
+            return (said.reason, False) if said.reason.startswith(_NO_SCORE) else ("", False)
+        if self.ends is not None and not self.ends[0] <= said.value <= self.ends[1]:
+            return f"{_NO_SCORE}{said.value:g}, outside of its scale", False
         return "", False
 
     @property
@@ -132,14 +136,16 @@ def _loaded(path: str, changed_at: int) -> ModuleType:
     return module
 
 
+_NO_SCORE = "the function returned "
+"""How a reason begins where a function returned what is no score."""
+
+
 def _as_score(said: Any) -> Score:
     reason = extracted = None
     if isinstance(said, Mapping):
         unknown = sorted(map(str, said.keys() - {"value", "reason", "extracted"}))
         if unknown or "value" not in said:
-            return Score(
-                None, f"the function returned an object with {', '.join(map(str, said)) or 'nothing'}, not with value"
-            )
+            return Score(None, f"{_NO_SCORE}an object with {', '.join(map(str, said)) or 'nothing'}, not with value")
         said, reason, extracted = said["value"], said.get("reason"), said.get("extracted")
     words = "" if reason is None else str(reason)[:_MOST_REASON_CHARS]
     shown = None if extracted is None else str(extracted)
@@ -148,7 +154,7 @@ def _as_score(said: Any) -> Score:
     try:
         value = float(said)
     except (TypeError, ValueError):
-        return Score(None, f"the function returned {type(said).__name__}, not a number", shown)
+        return Score(None, f"{_NO_SCORE}{type(said).__name__}, not a number", shown)
     if not abs(value) <= _MOST:
-        return Score(None, f"the function returned {value:g}: not a score", shown)
+        return Score(None, f"{_NO_SCORE}{value:g}: not a score", shown)
     return Score(value, words or "as the function says", shown)

@@ -132,7 +132,7 @@ class CapSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     per: str = "window"
     """`window` of the allowance, `day`, `week`, `month`, or the last hours, as `5h`."""
-    job: str | None = None
+    job: Annotated[str, msgspec.Meta(min_length=1)] | None = None
     """Only the runs of this job; by default all runs of the ledger together."""
     tag: dict[str, str] = {}
     """Only the runs with these tags."""
