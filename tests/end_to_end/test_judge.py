@@ -159,6 +159,14 @@ def test_a_model_that_judges_itself_is_said(bench: Workbench) -> None:
     ("more", "said"),
     [
         ('template = "{{ answr }}"', "scorers[1].template: 'answr' is undefined (did you mean 'answer'?)"),
+        (
+            'template = "Is it right? VERDICT: {{ verdicts }}"',
+            "scorers[1].template: it shows the judge no answer: name it",
+        ),
+        (
+            'template = "Is {{ answer }} right?"',
+            "scorers[1].template: it asks for no verdict: say that the last line is",
+        ),
         ('template = "{{ answer "', "scorers[1].template: line 1 is not valid Jinja"),
         (
             'template = "{{ answer | shorten }}"',

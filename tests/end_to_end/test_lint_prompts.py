@@ -1,6 +1,7 @@
 """`workbench lint` looks at the prompts as they are sent."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +198,26 @@ def test_points_where_a_share_is_meant_stop_a_run(tmp_path: Path, table: str, ke
         said = bench("run", "job.toml", "--no-report", code=2).stderr
         assert f"{table}.{key}.includes: {says}: 'includes' gives 0 to 1; 0.05 is 5 points" in said
         assert server.platform.statistics.requests.total() == 0
+
+
+@pytest.mark.parametrize(
+    ("targets", "is_refused"),
+    [
+        ((1, 2, 3), True), (("1", "2", "3"), True), ((0, 1, 3), False), ((1, 2, 2), False), (("B", "C", "C"), False),
+        (([1, 3], [2], [1]), True),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("scorer", ["choice", "choices"])
+def test_numbers_of_options_from_1_are_refused(
+    bench: Workbench, scorer: str, targets: Sequence[Any], is_refused: bool
+) -> None:
+    rows = (
+        {"input": f"q{n}", "choices": ["red", "green", "blue"], "target": target} for n, target in enumerate(targets)
+    )
+    bench.write("d.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    bench.write(
+        "job.toml",
+        JOB.format(model="sim/instant", template="{{ input }}", most=64) + f'[[scorers]]\nname = "{scorer}"\n',
+    )
+    said = bench("lint", "job.toml", code=2 if is_refused else 0).stderr
+    assert ("scorers[0]: the targets are numbers from 1, and options are counted from 0: sample" in said) == is_refused

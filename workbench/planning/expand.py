@@ -22,7 +22,7 @@ from workbench.planning.answer_key import MORE, TOGETHER, AnswerKeyWriter, Quest
 from workbench.planning.models import PlannedModel, reserve_of
 from workbench.planning.order import Expected, longest_first
 from workbench.planning.prompt_checks import PromptChecks
-from workbench.planning.scorers import JudgeColumns, TargetScales
+from workbench.planning.scorers import JudgeColumns, OptionNumbers, TargetScales
 from workbench.records.calls import CLUSTER, ChatRequest, Sample, SampleContent
 from workbench.records.keys import body_key, canonical, content_key, request_key, sample_key
 from workbench.scoring.custom import Custom
@@ -276,11 +276,12 @@ class Plan:
         seen_bodies = dict[int, int]()
         first: tuple[Any, Any] | None = None
         first_input: Any = None
-        judge_columns, scales = JudgeColumns(self.job), TargetScales(self.job)
+        judge_columns, scales, numbers = JudgeColumns(self.job), TargetScales(self.job), OptionNumbers(self.job)
         for row in selected_rows(self.job, self.ids):
             sample = row.sample
             digest.add(sample)
             judge_columns.take(sample)
+            numbers.take(sample)
             self.are_clustered |= CLUSTER in sample.metadata
             self.mixes_messages |= sample.is_chat
             self.samples_bring_tools |= bool(sample.tools)
@@ -309,6 +310,7 @@ class Plan:
                 self._add(row, sent, variant, key, seen_bodies)
         judge_columns.check()
         scales.check()
+        numbers.check()
         self._spool.seal()
         self._check_budget()
         self.dataset_hash = digest.hexdigest()

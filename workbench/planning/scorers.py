@@ -5,9 +5,12 @@ from collections.abc import Iterable, Iterator
 from workbench.errors import Fault, InputError, nearest
 from workbench.job.job import Job
 from workbench.records.calls import Model, Sample
+from workbench.scoring.choice import Choice
+from workbench.scoring.choices import Choices
 from workbench.scoring.json_fields import JsonFields
 from workbench.scoring.judge import VARIABLES, Judge
 from workbench.scoring.scorer import Scorer
+from workbench.scoring.targets import as_text
 
 
 class TargetScales:
@@ -51,6 +54,39 @@ class TargetScales:
                     hint = nearest(field, known) or f"the targets have: {', '.join(sorted(known))}"
                     where = self._job.where("scorers", number, "target_scales")
                     raise InputError(Fault(where, f"no target has a field {field!r}", hint))
+
+
+class OptionNumbers:
+    """The numbers that name options, which are counted from 0: those of people begin with 1."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._places = [n for n, scorer in enumerate(job.scorers) if isinstance(scorer, Choice | Choices)]
+        self._has_first = False
+        self._beyond: Sample | None = None
+
+    def take(self, sample: Sample) -> None:
+        """Look at one more sample."""
+        if not self._places or not sample.choices:
+            return
+        given = sample.target if isinstance(sample.target, list | tuple) else [sample.target]
+        texts = {as_text(one) for one in given}.difference(sample.choices)
+        self._has_first |= "0" in texts
+        if self._beyond is None and str(len(sample.choices)) in texts:
+            self._beyond = sample
+
+    def check(self) -> None:
+        """Refuse numbers from 1: every answer would be held to the option after the right one.
+
+        Raises:
+            InputError: No target is 0, and one is the number of its options.
+        """
+        if self._beyond is None or self._has_first or self._job.narrowed:
+            return
+        most = f"sample {self._beyond.id!r} has {len(self._beyond.choices)}"
+        problem = f"the targets are numbers from 1, and options are counted from 0: {most}, and none has 0"
+        hint = "give letters, the options' texts, or numbers from 0"
+        raise InputError(Fault(self._job.where("scorers", self._places[0]), problem, hint))
 
 
 def judges_of(job: Job) -> Iterator[tuple[int, Judge]]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 import workbench.display.commands as commands
-from workbench.errors import InputError
+from workbench.errors import InputError, nearest
 from workbench.records.calls import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer
@@ -119,7 +119,7 @@ class Judge(Scorer, frozen=True, tag="judge"):
         return Score(None, PENDING)
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """Words that cannot be told apart, or a template that is not valid."""
+        """Words that cannot be told apart, or a template that is not valid or asks for no verdict on an answer."""
         bare = {_bare(word) for word in self.verdicts}
         if len(bare) < max(2, len(self.verdicts)) or "" in bare:
             yield (
@@ -129,9 +129,16 @@ class Judge(Scorer, frozen=True, tag="judge"):
         elif len(set(self.verdicts.values())) < 2:
             yield "verdicts", "all have the same score, which tells no answer from another"
         try:
-            self.needed()
+            needed = self.needed()
         except InputError as error:
             yield "template", error.faults[0].problem
+        else:
+            if any(nearest(name, ("answer", "verdicts")) for name in needed):
+                return  # misspelt, unless a column has that name: it is looked for once the columns are known
+            if not re.search(r"\banswer\b", self.template):
+                yield "template", "it shows the judge no answer: name it as {{ answer }}"
+            if "verdict" not in (self.template + self.rubric).casefold():
+                yield "template", "it asks for no verdict: say that the last line is VERDICT: and one of {{ verdicts }}"
 
     @property
     def ends(self) -> tuple[float, float]:
