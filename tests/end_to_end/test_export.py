@@ -224,6 +224,8 @@ def test_a_run_of_which_every_sample_is_taken_out_is_shown_without_scores(bench:
     assert [(row["mean"], row["invalid_samples"]) for row in shown["scores"]] == [(None, 2), (None, 2)]
     assert "Taken out of the scores: 2 samples" in Path(bench.json("report", "r1")["report"]).read_text("utf-8")
     assert bench.json("show", "r1", "--suspects") == []
+    assert "no answer of use" not in bench("show", "r1").stdout, "all were answered"
+    assert "n is not ranked: no answer of it counts in a mean." in bench("compare", "r1", "--no-report").stderr
     assert {row["verdict"] for row in bench.json("compare", "r1")["differences"]} == {"not comparable"}
     record(bench, "r2", {"m": [1.0, 0.0], "n": [1.0, 1.0]})
     assert {row["verdict"] for row in bench.json("compare", "r1", "r2")["differences"]} == {"not comparable"}

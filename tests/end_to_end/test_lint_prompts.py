@@ -221,3 +221,13 @@ def test_numbers_of_options_from_1_are_refused(
     )
     said = bench("lint", "job.toml", code=2 if is_refused else 0).stderr
     assert ("scorers[0]: the targets are numbers from 1, and options are counted from 0: sample" in said) == is_refused
+
+
+def test_a_column_in_single_braces_is_found_under_the_dataset_s_own_name(bench: Workbench) -> None:
+    rows = [{"question": f"What is {n} + 1?", "answer": n + 1, "topic": "sum"} for n in range(3)]
+    bench.write("d.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    job = JOB.format(model="sim/instant", template="{{ topic }} {{ id }}: {question}", most=64)
+    fields = 'path = "d.jsonl"\nfields = { input = "question", target = "answer" }'
+    bench.write("job.toml", job.replace('path = "d.jsonl"', fields))
+    said = bench("run", "job.toml", "--no-report", code=2).stderr
+    assert "{question} is sent as it stands: a column is named in double braces, {{ input }}" in said

@@ -112,10 +112,12 @@ def _worthless(plan: Plan) -> Iterator[Finding]:
 
 
 def _worthless_prompts(plan: Plan) -> Iterator[Finding]:
-    job = plan.job
+    job, fields = plan.job, msgspec.structs.asdict(plan.job.dataset.fields)
+    ours = {column: name for name, column in fields.items() if isinstance(column, str)}
     for variant in job.variants:
-        for name in sorted(_in_single_braces(variant.prompt) & plan.columns):
-            text = f"{{{name}}} is sent as it stands: a column is named in double braces, {{{{ {name} }}}}"
+        for name in sorted(_in_single_braces(variant.prompt) & plan.columns.union(ours)):
+            braces = f"{{{{ {ours.get(name, name)} }}}}"
+            text = f"{{{name}}} is sent as it stands: a column is named in double braces, {braces}"
             yield Finding(job.where(*variant.place), text, "single_braces")
     if plan.checks.shows_no_options:
         text = "no prompt shows all options of its question; a template names them as {{ choices }}"

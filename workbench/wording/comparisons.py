@@ -235,6 +235,8 @@ def not_right_words(side: ModelResult) -> str:
 
 def not_ranked_words(coverage: Coverage, min_answered: float) -> str:
     """Return why a model is not ranked: `12 of 24 answers have a result, and 80 % must`."""
+    if not coverage.wanted:
+        return "no answer of it counts in a mean"
     if coverage.known >= min_answered * coverage.wanted:
         return "no scale says what the answers without a score could have scored"
     return f"{coverage.known} of {plural(coverage.wanted, 'answer')} have a result, and {percent(min_answered)} must"

@@ -201,8 +201,8 @@ def coverage(figures: RunFigures) -> str:
     scored = {side.model for side in figures.standing.sides if side.scored}  # a refusal may be right
     without: Counter[str] = Counter()
     for row in figures.items:
-        if not row.usable and row.model not in scored:
-            without[_mostly(figures, row)] += 1
+        if not row.usable and row.model not in scored and (why := _mostly(figures, row)):
+            without[why] += 1
     if without.total() < 2:  # one is told with its numbers
         return ""
     kinds = ", ".join(f"{number} {why}" for why, number in without.most_common())
@@ -211,11 +211,13 @@ def coverage(figures: RunFigures) -> str:
 
 
 def _mostly(figures: RunFigures, row: RunItems) -> str:
-    """Return what most of a model's answers are that are of no use."""
+    """Return what most of a model's answers are that are of no use; empty where its samples are taken out of the scores."""
     kinds = {"answered by another model": row.fallbacks + row.suspected}
     kinds |= {"cut off": row.cut_off, "refused or filtered": row.refused}
     kinds |= {name.replace("_", " "): number for name, number in _failed_as(figures, row.model).items()}
-    return max(kinds, key=lambda kind: kinds[kind]) if any(kinds.values()) else "not asked"
+    if any(kinds.values()):
+        return max(kinds, key=lambda kind: kinds[kind])
+    return "" if row.answered else "not asked"
 
 
 def behind_texts(found: Ranking, model: str) -> tuple[str, str] | None:
