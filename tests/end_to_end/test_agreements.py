@@ -552,6 +552,10 @@ def test_a_scale_of_a_field_that_no_target_has_stops_too(bench: Workbench) -> No
     said = bench("lint", "job.toml", code=2).stderr
     assert "scorers[0].target_scales: no target has a field 'garde'" in said
     assert "did you mean 'grade'?" in said
+    gates = '[gates]\nmin_kappa = { "json.garde" = 0.5 }\n'
+    bench.write("job.toml", job("sim/instant").replace('name = "numeric"\n', f'name = "json"\n{gates}'))
+    said = bench("lint", "job.toml", code=2).stderr
+    assert "gates.min_kappa.json.garde: no target has a field 'garde' (did you mean 'grade'?)" in said
     text = job("sim/instant").replace('name = "numeric"\n', scorer.format("mark"))
     bench.write("job.toml", text)
     bench("lint", "job.toml")

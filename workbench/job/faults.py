@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from workbench.errors import nearest
-from workbench.job.file import GatesTable, JobFile, PromptTable, RequestFields, scorer_and_field
+from workbench.job.file import AGREEMENT_GATES, GatesTable, JobFile, PromptTable, RequestFields, scorer_and_field
 from workbench.job.request_fields import request_problems
 from workbench.scoring.scorer import OptionError, Scorer
 from workbench.strict import Problem, shown
@@ -167,16 +167,8 @@ def _gate_faults(job: JobFile) -> list[Problem]:
 
 def _agreement_gate_faults(job: JobFile, gates: GatesTable) -> list[Problem]:
     """Gates on how far answers agree with the targets, of scorers that read nothing that could."""
-    read: dict[str, tuple[str, ...]] = {
-        "min_kappa": ("label", "number"),
-        "min_macro_f1": ("label",),
-        "max_mean_error": ("number",),
-        "max_bias": ("number",),
-        "min_pearson": ("number",),
-        "min_spearman": ("number",),
-    }
     scorers, found = {scorer.named: scorer for scorer in job.scorers}, []
-    for table, kinds in read.items():
+    for table, kinds in AGREEMENT_GATES.items():
         for name in getattr(gates, table):
             place = "gates", table, name
             scorer, field = scorer_and_field(name, scorers)

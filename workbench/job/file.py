@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Collection
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -222,6 +223,19 @@ class BudgetTable(TomlTable, frozen=True):
     def is_in_units(self) -> bool:
         """Whether it bounds units of the allowance, which are known once calls are weighed."""
         return self.units is not None or self.share_of_left is not None
+
+
+AGREEMENT_GATES = MappingProxyType(
+    {
+        "min_kappa": ("label", "number"),
+        "min_macro_f1": ("label",),
+        "max_mean_error": ("number",),
+        "max_bias": ("number",),
+        "min_pearson": ("number",),
+        "min_spearman": ("number",),
+    }
+)
+"""Keys of `[gates]` on how far answers agree with the targets -> what a scorer has to read for it."""
 
 
 def scorer_and_field(name: str, scorers: Collection[str]) -> tuple[str, str | None]:

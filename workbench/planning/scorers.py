@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from workbench.errors import Fault, InputError, nearest
+from workbench.job.file import AGREEMENT_GATES, scorer_and_field
 from workbench.job.job import Job
 from workbench.records.calls import Model, Sample
 from workbench.scoring.choice import Choice
@@ -14,16 +15,14 @@ from workbench.scoring.targets import as_text
 
 
 class TargetScales:
-    """Holds every target to its scale, and every field that has a scale to the targets."""
+    """Holds every target to its scale, and every field that a scale or a gate names to the targets."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
         self._by_field = {
-            number: (scorer, set[str]())
-            for number, scorer in enumerate(job.scorers)
-            if isinstance(scorer, JsonFields) and scorer.target_scales
+            number: (scorer, set[str]()) for number, scorer in enumerate(job.scorers) if isinstance(scorer, JsonFields)
         }
-        """By place among the scorers: those with scales of fields, and the fields that targets have."""
+        """By place among the scorers: those that judge field by field, and the fields that targets have."""
 
     def take(self, number: int, scorer: Scorer, sample: Sample) -> None:
         """Look at one more sample that the scorer can judge.
@@ -40,7 +39,7 @@ class TargetScales:
             known.update(declared.target_of(sample))
 
     def check(self) -> None:
-        """Refuse the scale of a field that no target has; a part of the dataset may lack a field that the rest has.
+        """Refuse scales of a field that no target has, and gates on one; a part of the dataset may lack what the rest has.
 
         Raises:
             InputError: There is one.
@@ -49,11 +48,22 @@ class TargetScales:
         if self._job.narrowed or dataset.limit is not None or dataset.sample_ids:
             return
         for number, (scorer, known) in self._by_field.items():
-            for field in scorer.target_scales or {}:
+            for place, field in (
+                *((("scorers", number, "target_scales"), field) for field in scorer.target_scales or {}),
+                *self._gated(scorer),
+            ):
                 if known and field not in known:
                     hint = nearest(field, known) or f"the targets have: {', '.join(sorted(known))}"
-                    where = self._job.where("scorers", number, "target_scales")
-                    raise InputError(Fault(where, f"no target has a field {field!r}", hint))
+                    raise InputError(Fault(self._job.where(*place), f"no target has a field {field!r}", hint))
+
+    def _gated(self, scorer: JsonFields) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Return the fields of a scorer that gates name, each with its place."""
+        scorers = [one.named for one in self._job.scorers]
+        for table in AGREEMENT_GATES:
+            for name in getattr(self._job.gates, table, ()):
+                of, field = scorer_and_field(name, scorers)
+                if of == scorer.named and field is not None:
+                    yield ("gates", table, name), field
 
 
 class OptionNumbers:

@@ -137,7 +137,7 @@ def _loaded(path: str, changed_at: int) -> ModuleType:
 
 
 _NO_SCORE = "the function returned "
-"""How a reason begins where a function returned what is no score."""
+"""How a reason begins where a function returned something else than a score."""
 
 
 def _as_score(said: Any) -> Score:
