@@ -64,6 +64,7 @@ CASES: list[tuple[str, Change, str]] = [
      "workbench.toml:2: ledger.url: 'ducklak:postgres:dbname=x' is not the address of a team's ledger"),
     ("missing dataset", job_with("sums.jsonl", "sum.jsonl"), "did you mean 'sums.jsonl'?"),
     ("empty dataset", data(""), "sums.jsonl: the dataset is empty (expected a sample a line"),
+    ("role in a row", data('{"input": [{"role": "human", "content": "hi"}], "target": "a"}\n'), "sums.jsonl:1: input[0].role: 'human' is not a role"),
     ("broken line", data(sums(6) + "{oops\n"), "sums.jsonl:7: not valid JSON"),
     ("half a pair", data('[{"input": "a"}, {"input": "\\ud800"}]'), "sums.jsonl: element 2: not valid JSON: a \\u escape is half of a surrogate pair"),
     ("deep array", data("[" + "[" * 1200 + "]" * 1200 + "]"), "sums.jsonl: element 1: not valid JSON: nested too deeply"),

@@ -77,6 +77,7 @@ class Row(NamedTuple):
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 _MOST_LAYOUTS = 1000
 _NAMES = ("input", "target", "choices", "id", "tools")
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 
 def selected_samples(job: Job) -> Iterator[Sample]:
@@ -384,6 +385,9 @@ class _SampleReader:
         if isinstance(sources[2], list):
             choices = self._options_of_columns(columns, sources[2], place)
         rest = {column: columns[column] for column in others}
+        is_of_messages = sources[0] == "messages" and self._fields.input is None
+        if is_of_messages and isinstance(given, str) and given.lstrip().startswith("["):  # as tables carry it
+            given = list(_listed(given, place, "messages"))
         if has_input and given in (None, "", []):
             raise InputError(Fault(place, "the input is empty", "fill it in, or remove the row"))
         sample = Sample(
@@ -394,8 +398,10 @@ class _SampleReader:
             tools=_tools(tools, place, _named(sources[4], "tools")),
             metadata=rest,
         )
-        if sources[0] == "messages" and self._fields.input is None and isinstance(given, list) and not sample.is_chat:
+        if is_of_messages and isinstance(given, list) and not sample.is_chat:
             raise InputError(Fault(f"{place}: messages", "expected a list of messages, each with a role"))
+        if sample.is_chat:
+            _check_messages(sample.input, f"{place}: {_named(sources[0], 'input')}")
         return sample
 
     def _options_of_columns(self, columns: dict[str, Any], names: list[str], place: str) -> list[Any]:
@@ -484,6 +490,19 @@ def _listed(value: Any, place: str, name: str) -> tuple[Any, ...]:
     if not isinstance(value, list):
         raise InputError(Fault(f"{place}: {name}", f"expected a list, found {kind_of(value)}"))
     return tuple(value)
+
+
+def _check_messages(messages: Sequence[dict[str, Any]], place: str) -> None:
+    """Refuse messages that no platform takes; what a model says may be calls of tools alone."""
+    for number, message in enumerate(messages):
+        role = message["role"]
+        if role not in _ROLES:
+            hint = nearest(role, _ROLES) or f"one of {', '.join(_ROLES)}"
+            raise InputError(Fault(f"{place}[{number}].role", f"{role!r} is not a role", hint))
+        if role != "assistant" and message.get("content") is None:
+            raise InputError(
+                Fault(f"{place}[{number}].content", "the message has no content", "a text, or a list of parts")
+            )
 
 
 def _options(value: Any, place: str, name: str) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
 import bz2
+import csv
 import datetime
 import decimal
 import enum
@@ -597,3 +598,11 @@ def test_thousands_of_ids_are_looked_up_at_once() -> None:
     for taken in (*(f"id{n}" for n in range(20_000)), "xy"):
         globs.take(taken)
     assert globs.unmatched == {"[b"}
+
+
+def test_messages_in_a_cell_are_messages(tmp_path: Path) -> None:
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2+2?"}]
+    with (tmp_path / "d.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([["messages", "target"], [json.dumps(messages), "4"]])
+    (sample,) = samples(tmp_path, "d.csv")
+    assert (sample.input, sample.is_chat) == (messages, True), "their text was sent as one message"
