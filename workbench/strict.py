@@ -139,6 +139,8 @@ def _as_problem(message: str) -> Problem:
         name or int(number) for name, number in re.findall(r"\.([^.\[\]`]+)|\[(\d+)\]", place.replace("[...]", ""))
     )
     kinds = re.fullmatch(r"Expected `([^`]*)`, got `([^`]*)`", text)
+    if text.startswith("Invalid RFC3339"):
+        return Problem(path, "expected a date", "such as 2026-11-01, with or without quotes")
     if kinds is None:
         return Problem(path, text.replace("`", ""))
     wanted, given = (
@@ -185,6 +187,7 @@ def _places(text: str) -> Iterator[tuple[int, PathTo]]:
             table = tuple(_parts(header[2]))
             if header[1] == "[[":
                 counts[table] = counts.get(table, -1) + 1
+                yield number, table  # of the list; its first entry counts, as it is the first place of that length
                 table = (*table, counts[table])
             yield number, table
         elif key := _KEY.match(line):
@@ -330,7 +333,8 @@ def _as_list(path: PathTo, wanted: Any, given: Any) -> str:
     if wanted != "array" or not path or not isinstance(path[-1], str):
         return ""
     if isinstance(given, dict):
-        return f"each entry of the list begins with [[{path[-1]}]], in double brackets"
+        header = ".".join(part for part in path if isinstance(part, str))
+        return f"each entry of the list begins with [[{header}]], in double brackets"
     return f'{path[-1]} = ["{given}"]' if isinstance(given, str) else ""
 
 
