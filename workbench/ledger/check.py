@@ -2,12 +2,13 @@
 
 import contextlib
 import os
+import re
 from collections import Counter
 from typing import Any
 
 import msgspec
 
-from workbench.errors import WorkbenchError
+from workbench.errors import ExitCode, InputError, WorkbenchError
 from workbench.ledger.entries import KIND_NAMES
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.recovery import unpack
@@ -28,6 +29,16 @@ _NAMED = 5
 """How many requests are named for each fault; the others are counted."""
 
 
+_DAMAGE = re.compile("Corrupt|checksum|enough bytes")
+"""What DuckDB says of a file that was damaged on the disk, or cut off."""
+
+
+class DamagedLedgerError(InputError):
+    """A file that was a ledger can no longer be read."""
+
+    exit_code = ExitCode.INTERNAL_ERROR
+
+
 def check_ledger(ledger: Ledger) -> dict[str, Any]:
     """Return what a ledger holds and whether it is sound: figures of the query `ledger_state`, the state of its journals, and
     every problem in words.
@@ -35,14 +46,17 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
     `live_journals` are those of runs that are running; `journals` wait to be ingested.
     A torn tail does not make a ledger unsound: its writer was killed or is still writing, and what was acknowledged
     precedes the tear. Damage before a journal's end does.
+
+    Raises:
+        DamagedLedgerError: It cannot even be opened.
     """
-    with reading(ledger) as reader:
-        state = reader.only(LedgerState)
-        counts = msgspec.structs.asdict(state)
-        problems = [f"{counts[name]} {name.replace('_', ' ')}" for name in _MUST_BE_ZERO if counts[name]]
-        if state.kinds > 1:
-            problems.append("it mixes simulated data and an account's")
-        problems += _missing_entries(reader) + _wrong_requests(reader) + _unreadable(reader)
+    try:
+        with reading(ledger) as reader:
+            counts, problems = _read(reader)
+    except InputError as error:
+        if _DAMAGE.search(str(error)):
+            raise DamagedLedgerError(*error.faults) from error
+        raise
     torn, damaged, newer, live = [], [], [], 0
     for journal in ledger.journals():
         with open(os.devnull, "wb") as nowhere, contextlib.suppress(FileNotFoundError):  # ingested meanwhile
@@ -66,6 +80,16 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
         "problems": problems,
         "sound": not problems,
     }
+
+
+def _read(reader: Reader) -> tuple[dict[str, Any], list[str]]:
+    """Return what the tables hold, and what is wrong with it."""
+    state = reader.only(LedgerState)
+    counts = msgspec.structs.asdict(state)
+    problems = [f"{counts[name]} {name.replace('_', ' ')}" for name in _MUST_BE_ZERO if counts[name]]
+    if state.kinds > 1:
+        problems.append("it mixes simulated data and an account's")
+    return counts, problems + _missing_entries(reader) + _wrong_requests(reader) + _unreadable(reader)
 
 
 def _unreadable(reader: Reader) -> list[str]:

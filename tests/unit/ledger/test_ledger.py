@@ -22,7 +22,7 @@ from tests.asked_rows import rows_of
 from tests.unit.ledger.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, LockHeldError, WorkbenchError
 from workbench.evaluation.run_samples import run_samples
-from workbench.ledger.check import check_ledger
+from workbench.ledger.check import DamagedLedgerError, check_ledger
 from workbench.ledger.combined import CombinedTables
 from workbench.ledger.database import attached
 from workbench.ledger.engine import FRUGAL_MEMORY_MIB
@@ -310,9 +310,17 @@ def test_a_file_that_is_no_ledger_is_named(tmp_path: Path) -> None:
 def test_a_damaged_ledger_is_named(ledger: Ledger) -> None:
     write_run(ledger.journal_folder, "r1", 1)
     ingest(ledger)
-    ledger.path.write_bytes(ledger.path.read_bytes()[:5000])
+    whole = ledger.path.read_bytes()
+    ledger.path.write_bytes(whole[:5000])
     with pytest.raises(WorkbenchError, match="cannot be opened"):
         summary(ledger, "r1")
+    with pytest.raises(DamagedLedgerError, match="cannot be opened") as damaged:
+        check_ledger(ledger)
+    assert damaged.value.exit_code == 1, "no wrong command"
+    whole = whole[:4096] + bytes(400) + whole[4496:]
+    ledger.path.write_bytes(whole)
+    with pytest.raises(DamagedLedgerError):
+        check_ledger(ledger)
 
 
 @pytest.mark.parametrize("with_lock", [True, False])
