@@ -10,7 +10,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from tests.conftest import Workbench
+from tests.conftest import Workbench, job
 from workbench.dataset.repeated_ids import RepeatedIds
 from workbench.local_platform.server import ThreadedServer
 
@@ -163,3 +163,16 @@ def test_no_two_rows_have_the_same_name(ids: list[str], expected: list[str]) -> 
     known = RepeatedIds()
     taken = [(sample_id, known.take(sample_id)) for sample_id in ids]
     assert [known.name(*row) for row in taken] == expected
+
+
+def test_rows_of_one_sample_that_were_never_sent_are_unknown(bench: Workbench) -> None:
+    """As repeats of an epoch are: what a stopped run did not ask speaks for no model."""
+    rows = ({"id": f"r{n}", "input": f"What is {n % 4} + 1?", "target": n % 4 + 1} for n in range(12))
+    bench.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    bench.write("job.toml", job("sim/instant", "Abacus Mini [fast]") + "[budget]\nrequests = 8\n")
+    done = bench.json("run", "job.toml", "--no-report", code=None)
+    assert (done["planned"], done["pending"]) == (24, 16)
+    for row in done["scores"]:
+        assert row["scored"] + row["not_right"] + row["unknown"] == 12, row
+    assert sum(row["unknown"] for row in done["scores"]) == 16
+    assert "No model is ranked" in bench("show", "last").stdout

@@ -54,6 +54,12 @@ epochs AS (
     FROM run_items AS item JOIN run_overview AS run ON run.run_id = item.run_id
     WHERE item.run_id IN (SELECT unnest(run_ids)) GROUP BY item.run_id
 ),
+never AS (  -- of rows that are one sample some may have been sent
+    SELECT unsent.run_id, coalesce(corrected.corrected_key, unsent.sample_key) AS sample_key, count(*) AS rows
+    FROM unsent_samples AS unsent
+    LEFT JOIN standing_corrections AS corrected ON corrected.run_id = unsent.run_id AND corrected.sample_key = unsent.sample_key
+    WHERE unsent.run_id IN (SELECT unnest(run_ids)) GROUP BY ALL
+),
 unjudged AS (
     SELECT DISTINCT item.run_id, score.scorer, item.sample_key
     FROM score JOIN corrected_items AS item USING (run_id, request_key)
@@ -97,13 +103,14 @@ counted AS (
     SELECT sample.*,
         CASE WHEN sample.invalid THEN 'taken out' WHEN unjudged.run_id IS NOT NULL THEN 'nothing to judge by' END AS excluded,
         CASE WHEN scale IS NULL OR not_right = 0 THEN scores ELSE list_concat(scores, repeat([scale[1]], not_right)) END AS known,
-        greatest(epochs.epochs - asked, 0) AS unsent,
+        greatest(epochs.epochs - asked, never.rows, 0) AS unsent,
         CASE WHEN scale IS NULL THEN not_right + unknown ELSE unknown END + greatest(
             unsent, coalesce(CAST(nullif(regexp_extract(reduce, '[0-9]+$'), '') AS BIGINT), 0) - asked, 0
         ) AS missing
     FROM planned AS sample
     LEFT JOIN unjudged USING (run_id, scorer, sample_key)
     JOIN epochs USING (run_id)
+    LEFT JOIN never ON never.run_id = sample.run_id AND never.sample_key = sample.sample_key
 ),
 ended AS (  -- of the scored ones, of the known ones, and of each completion: a macro is planned as often as it is named
     SELECT *, list_transform(
