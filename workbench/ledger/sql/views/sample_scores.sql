@@ -84,6 +84,9 @@ sample AS (
         list_sort(list(answer_run_id || ' ' || answer_call_no) FILTER (answer_run_id IS NOT NULL)) AS answers
     FROM answer GROUP BY run_id, side, scorer, sample_key
 ),
+uneven AS (  -- of rows that are one sample, another side may have been sent more
+    SELECT run_id, scorer, sample_key, max(asked) AS most FROM sample GROUP BY run_id, scorer, sample_key HAVING min(asked) < most
+),
 planned AS (
     SELECT * FROM sample
     UNION ALL BY NAME
@@ -93,7 +96,7 @@ planned AS (
     FROM (
         SELECT run_id, scorer, sample_key, any_value(sample_id) AS sample_id, any_value(own_id) AS own_id,
             any_value(content_key) AS content_key, any_value(cluster) AS cluster, any_value(reduce) AS reduce, any_value(scale) AS scale, bool_or(invalid) AS invalid,
-            list(side) AS sides
+            list(side) AS sides, max(asked) AS most
         FROM sample GROUP BY run_id, scorer, sample_key
     ) AS of_run
     JOIN (SELECT run_id, list(DISTINCT side) AS sides FROM item GROUP BY run_id) AS every USING (run_id)
@@ -103,13 +106,14 @@ counted AS (
     SELECT sample.*,
         CASE WHEN sample.invalid THEN 'taken out' WHEN unjudged.run_id IS NOT NULL THEN 'nothing to judge by' END AS excluded,
         CASE WHEN scale IS NULL OR not_right = 0 THEN scores ELSE list_concat(scores, repeat([scale[1]], not_right)) END AS known,
-        greatest(epochs.epochs - asked, never.rows, 0) AS unsent,
+        greatest(epochs.epochs, coalesce(uneven.most, sample.most, asked) + coalesce(never.rows, 0)) - asked AS unsent,
         CASE WHEN scale IS NULL THEN not_right + unknown ELSE unknown END + greatest(
             unsent, coalesce(CAST(nullif(regexp_extract(reduce, '[0-9]+$'), '') AS BIGINT), 0) - asked, 0
         ) AS missing
     FROM planned AS sample
     LEFT JOIN unjudged USING (run_id, scorer, sample_key)
     JOIN epochs USING (run_id)
+    LEFT JOIN uneven USING (run_id, scorer, sample_key)
     LEFT JOIN never ON never.run_id = sample.run_id AND never.sample_key = sample.sample_key
 ),
 ended AS (  -- of the scored ones, of the known ones, and of each completion: a macro is planned as often as it is named
