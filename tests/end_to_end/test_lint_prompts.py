@@ -185,8 +185,8 @@ def test_a_pilot_is_not_paid_for_a_job_that_would_be_refused(tmp_path: Path) -> 
     ("table", "key", "says"),
     [
         ("gates", "min_mean", "5 is never reached"), ("gates", "min_over_constant", "5 more is never reached"),
-        ("gates", "max_drop", "5 less is never reached, so that it fails no run"),
-        ("compare", "margin", "5 less is never reached, so that every model is within it"),
+        ("gates", "max_drop", "5 less is never exceeded, so that it fails no run"),
+        ("compare", "margin", "5 less is never exceeded, so that every model is within it"),
     ],
 )  # fmt: skip
 def test_points_where_a_share_is_meant_stop_a_run(tmp_path: Path, table: str, key: str, says: str) -> None:
@@ -194,6 +194,10 @@ def test_points_where_a_share_is_meant_stop_a_run(tmp_path: Path, table: str, ke
         bench = Workbench(tmp_path, server)
         bench.write("d.jsonl", json.dumps({"input": "q", "target": "a"}) + "\n")
         job = JOB.format(model="m", template="{{ input }}", most=64) + '[[scorers]]\nname = "includes"\n'
+        bench.write("job.toml", f"{job}[{table}]\n{key} = {{ includes = 1 }}\n")
+        assert ("gate_out_of_range" in bench("lint", "job.toml", "--json").stdout) == ("exceeded" in says), (
+            "1 is reached"
+        )
         bench.write("job.toml", f"{job}[{table}]\n{key} = {{ includes = 5 }}\n")
         said = bench("run", "job.toml", "--no-report", code=2).stderr
         assert f"{table}.{key}.includes: {says}: 'includes' gives 0 to 1; 0.05 is 5 points" in said

@@ -1,6 +1,7 @@
 """What is likely wrong with a job that could run; its outright faults are found where it is read."""
 
 import math
+import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -149,18 +150,26 @@ def _out_of_range(job: Job) -> Iterator[Finding]:
     """Return gates that can never be met, or always are, and margins that every model keeps: 5 where 0.05 was meant."""
     ends = {scorer.named: scorer.ends for scorer in job.scorers}
     gates = job.gates or GatesTable()
-    for table, key, wanted, always in (
-        ("gates", "min_mean", gates.min_mean, "is never reached"),
-        ("gates", "min_over_constant", gates.min_over_constant, "more is never reached"),
-        ("gates", "max_drop", gates.max_drop, "less is never reached, so that it fails no run"),
-        ("compare", "margin", job.compare.margin, "less is never reached, so that every model is within it"),
+    for table, key, wanted, is_beyond, says in (
+        ("gates", "min_mean", gates.min_mean, operator.gt, "is never reached"),
+        ("gates", "min_over_constant", gates.min_over_constant, operator.gt, "more is never reached"),
+        ("gates", "max_drop", gates.max_drop, operator.ge, "less is never exceeded, so that it fails no run"),
+        (
+            "compare",
+            "margin",
+            job.compare.margin,
+            operator.ge,
+            "less is never exceeded, so that every model is within it",
+        ),
     ):
         for label, number in wanted.items():
             scale = ends[label]
-            if scale is None or number <= (scale[1] if key == "min_mean" else scale[1] - scale[0]):
+            if scale is None:
+                continue
+            if not is_beyond(number, scale[1] if key == "min_mean" else scale[1] - scale[0]):
                 continue
             near = f"; {number / 100:g} is {number:g} points" if scale == (0, 1) else ""
-            text = f"{number:g} {always}: {label!r} gives {scale[0]:g} to {scale[1]:g}{near}"
+            text = f"{number:g} {says}: {label!r} gives {scale[0]:g} to {scale[1]:g}{near}"
             yield Finding(job.where(table, key, label), text, "gate_out_of_range")
 
 
