@@ -389,14 +389,19 @@ class Plan:
                 entry = self._decoder.decode(self._spool[number * len(self.job.variants)])
                 numbers.setdefault(entry.sample_key, []).append(number)
                 contents[number] = content_key(entry.sample)
-            asked_for = list({*numbers, *contents.values()})
-            known = {row.sample_key: row.digest for row in reader.each(KnownSample, sample_keys=asked_for)}
-            for key, alike in numbers.items():
+            changed: list[int] = []
+            for known in reader.each(KnownSample, sample_keys=list(numbers)):
+                alike = numbers[known.sample_key]
                 # rows that are one sample have what the first of them said, as in the run before
-                changed = key in known and known[key] not in [contents[number] for number in alike]
-                for number in alike:
-                    self._changed_samples[number] = changed
-                    self._unknown_samples[number] = (contents[number] if changed else key) not in known
+                if known.digest in [contents[number] for number in alike]:
+                    for number in alike:
+                        self._unknown_samples[number] = 0
+                else:
+                    changed += alike
+            by_content = {contents[number]: number for number in changed}
+            held = {row.sample_key for row in reader.each(KnownSample, sample_keys=list(by_content))} if changed else ()
+            for number in changed:
+                self._changed_samples[number], self._unknown_samples[number] = 1, contents[number] not in held
             if expected is not None:
                 for row in reader.all(EarlierLatency, models=models, sample_keys=list(numbers)):
                     expected.take(row.model, numbers[row.sample_key], row.log_ms)
