@@ -291,6 +291,17 @@ def test_the_readmes_job_is_understood() -> None:
     tomllib.loads(text)
 
 
+def test_nothing_lies_at_the_top_level_that_is_not_meant_to() -> None:
+    """A job that is tried in the repository's own folder is committed with the next change otherwise."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
+    top = {name.partition("/")[0] for name in listed if name}
+    assert {name for name in top if not name.startswith(".") and not name.endswith(".md")} == {
+        "LICENSE", "constraints.txt", "datasets", "jobs", "notebooks", "pyproject.toml", "reports", "tests", "workbench",
+    }  # fmt: skip
+
+
 def test_every_sql_file_says_what_it_is_for() -> None:
     root = resources.files("workbench.ledger").joinpath("sql")
     for folder in ("queries", "views", "schema"):

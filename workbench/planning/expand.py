@@ -67,6 +67,11 @@ class PlannedItem(msgspec.Struct, frozen=True):
     sample: str
     """The sample's content as JSON, for the ledger."""
 
+    @property
+    def content_key(self) -> str:
+        """Under which key the ledger holds that."""
+        return self.request.content_key or self.request.sample_key
+
 
 class SmallBudgetError(InputError):
     """A budget of tokens has no room for a single request, which may use at least so many."""

@@ -168,7 +168,7 @@ def _out_of_range(job: Job) -> Iterator[Finding]:
                 continue
             if not is_beyond(number, scale[1] if key == "min_mean" else scale[1] - scale[0]):
                 continue
-            near = f"; {number / 100:g} is {number:g} points" if scale == (0, 1) else ""
+            near = f"; {number / 100:g} is {number:g} point{'' if number == 1 else 's'}" if scale == (0, 1) else ""
             text = f"{number:g} {says}: {label!r} gives {scale[0]:g} to {scale[1]:g}{near}"
             yield Finding(job.where(table, key, label), text, "gate_out_of_range")
 

@@ -134,7 +134,7 @@ class RunExecution:
         for count, (number, answer) in enumerate(self._plan.reuses(), 1):
             item = self._plan.item(number)
             if self._plan.is_new_sample(number):
-                self._journal.append(SampleSeen(item.request.content_key or item.request.sample_key, item.sample))
+                self._journal.append(SampleSeen(item.content_key, item.sample))
             self._journal.append(
                 Reuse(
                     run_id=started.run_id,
@@ -155,7 +155,7 @@ class RunExecution:
         for number in islice(work.unsent(), MOST_UNSENT):
             item = self._plan.item(number)
             if self._plan.is_new_sample(number):
-                self._journal.append(SampleSeen(item.request.content_key or item.request.sample_key, item.sample))
+                self._journal.append(SampleSeen(item.content_key, item.sample))
             self._journal.append(SampleUnsent(run_id=self._started.run_id, **of_request(SampleUnsent, item.request)))
 
     def _acknowledge_to(self, progress: Progress) -> None:

@@ -205,7 +205,7 @@ class Work:
         self._begun[turn.item] = 1
         request = item.request
         if self._plan.is_new_sample(turn.item):
-            self._journal.append(SampleSeen(request.content_key or request.sample_key, item.sample))
+            self._journal.append(SampleSeen(item.content_key, item.sample))
         self._journal.append(
             Intent(
                 run_id=self._run_id,

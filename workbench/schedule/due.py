@@ -139,7 +139,10 @@ def occasions_of(ledger: Ledger, job: Job, now: datetime) -> list[Occasion]:
     for moment in sorted(came.union(moment for moment in runs if moment <= now))[-_MOST_SHOWN:]:
         own = _own(schedule, runs, moment)
         other = [run for run in runs.get(moment, []) if run not in own]
-        found += [_occasion(moment, each) for each in (other, own) if each or (each is own and moment in came)]
+        if other:
+            found.append(_occasion(moment, other))
+        if own or moment in came:
+            found.append(_occasion(moment, own))
     if found and not found[-1].runs and due(ledger, job, now).occasion == found[-1].occasion:
         found[-1] = msgspec.structs.replace(found[-1], status="due")
     if not any(one.status == _UNFINISHED for one in found):
