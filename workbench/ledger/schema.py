@@ -32,6 +32,7 @@ VIEW_NAMES = (
     "occasion_runs",
     "standing_corrections",
     "corrected_items",
+    "corrected_unsent",
     "item_outcomes",
     "served_identities",
     "call_identities",

@@ -6,12 +6,8 @@ WITH planned AS (
     SELECT run_id, sample_key, content_key, true AS is_sent, invalid, own_id, cluster
     FROM item_identities WHERE list_contains($run_ids::VARCHAR[], run_id)
     UNION ALL
-    SELECT unsent.run_id, coalesce(corrected.corrected_key, unsent.sample_key) AS sample_key,
-        coalesce(corrected.corrected_key, unsent.content_key, unsent.sample_key) AS content_key, false AS is_sent,
-        false AS invalid, coalesce(unsent.own_id, unsent.sample_id) AS own_id, unsent.cluster
-    FROM unsent_samples AS unsent
-    LEFT JOIN standing_corrections AS corrected ON corrected.run_id = unsent.run_id AND corrected.sample_key = unsent.sample_key
-    WHERE list_contains($run_ids::VARCHAR[], unsent.run_id)
+    SELECT run_id, sample_key, content_key, false AS is_sent, false AS invalid, coalesce(own_id, sample_id) AS own_id, cluster
+    FROM corrected_unsent WHERE list_contains($run_ids::VARCHAR[], run_id)
 ),
 asked AS (
     SELECT run_id, sample_key, bool_or(is_sent) AS is_sent, bool_or(invalid) AS invalid,

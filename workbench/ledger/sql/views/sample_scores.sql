@@ -55,10 +55,7 @@ epochs AS (
     WHERE item.run_id IN (SELECT unnest(run_ids)) GROUP BY item.run_id
 ),
 never AS (  -- of rows that are one sample some may have been sent
-    SELECT unsent.run_id, coalesce(corrected.corrected_key, unsent.sample_key) AS sample_key, count(*) AS rows
-    FROM unsent_samples AS unsent
-    LEFT JOIN standing_corrections AS corrected ON corrected.run_id = unsent.run_id AND corrected.sample_key = unsent.sample_key
-    WHERE unsent.run_id IN (SELECT unnest(run_ids)) GROUP BY ALL
+    SELECT run_id, sample_key, count(*) AS rows FROM corrected_unsent WHERE run_id IN (SELECT unnest(run_ids)) GROUP BY ALL
 ),
 unjudged AS (
     SELECT DISTINCT item.run_id, score.scorer, item.sample_key
