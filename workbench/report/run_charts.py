@@ -20,8 +20,8 @@ from workbench.wording.scores import mean_text
 T = TypeVar("T")
 _UNCHANGED_PACE = 2  # its rows: the start and the end
 SCORE_NOTE = (
-    "Means over the n samples asked, 95 % interval. An answer that was cut off, empty or refused counts as not right; where one "
-    "is not known, the interval holds whatever it was."
+    "Means over the n samples asked, 95 % interval. An answer that was cut off, empty or refused counts as not right, unless its "
+    "sample wants a refusal; where one is not known, the interval holds whatever it was."
 )
 TOKEN_PARTS = {"prompt": "var(--m8)", "completion without reasoning": "var(--m0)", "reasoning": "var(--m4)"}
 """The parts of what a model cost, with their colours."""
