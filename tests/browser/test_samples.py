@@ -86,6 +86,7 @@ def test_stepping_works_after_a_filter_was_clicked(reader: Reader, tmp_path: Pat
     expect(page.locator(".exchange")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_the_counts_are_those_of_the_shown_columns(reader: Reader, tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     record_scores(bench, "r1", {"m": [1.0] * 10, "n": [1.0] * 7 + [0.0] * 3})

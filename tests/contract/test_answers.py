@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import first_of
 from tests.contract.asking import FORCED, TOOL, Caller, platform_of
 from workbench.local_platform.answer_key import AnswerKeyFile, Entry, KeyedAnswer
 from workbench.local_platform.server import ThreadedServer
@@ -97,7 +98,9 @@ def test_two_nights_differ_and_one_repeats(key: Path) -> None:
     assert nights["2026-11-20"] != nights["2026-11-21"]
 
 
-@pytest.mark.parametrize(("night", "share"), [("2026-11-19T23:00Z", 1.0), ("2026-11-20", 0.3), ("2026-12-01", 0.3)])
+@pytest.mark.parametrize(
+    ("night", "share"), first_of(("2026-11-19T23:00Z", 1.0), ("2026-11-20", 0.3), ("2026-12-01", 0.3), default=2)
+)
 def test_a_route_gets_worse_from_a_day_on(key: Path, night: str, share: float) -> None:
     answers = [{"right": 1.0}, {"right": 0.3, "from_date": "2026-11-20"}]
     with asked(key, {"id": "m", "answers": answers}, scheduled=night) as caller:

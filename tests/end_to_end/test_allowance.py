@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.cases import first_of
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
@@ -383,7 +384,7 @@ def test_what_has_no_weight_is_not_shown_as_nothing_and_little_money_not_as_none
     assert "'Abacus Large [careful]' has no weight" in said
 
 
-@pytest.mark.parametrize("lacks", ["a weight", "usage"])
+@pytest.mark.parametrize("lacks", first_of("a weight", "usage"))
 def test_an_amount_that_may_be_more_is_said_to_be_at_least_so_much(tmp_path: Path, lacks: str) -> None:
     """In the table of models and jobs, in their prices, and on the pages."""
     silent = {"id": "silent", "simulated": "answers"} | ({"reports_usage": False} if lacks == "usage" else {})
@@ -407,6 +408,7 @@ def test_an_amount_that_may_be_more_is_said_to_be_at_least_so_much(tmp_path: Pat
         assert re.search(rf"at least {used:.0f} of 1.?000 \(.*?\) since the window began on", pages["index"])
 
 
+@pytest.mark.slow
 def test_the_last_reading_is_in_the_zone_of_the_account(account: Account) -> None:
     bench = account.bench
     bench.write("sums.jsonl", sums(2))

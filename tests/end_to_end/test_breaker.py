@@ -50,6 +50,7 @@ def test_a_route_that_is_paused_when_the_run_ends_is_named(tmp_path: Path) -> No
     assert "good has failed" not in done.stdout
 
 
+@pytest.mark.slow
 def test_many_failed_routes_are_one_line_and_a_table(tmp_path: Path) -> None:
     dead = [f"dead-{number}" for number in range(MOST_NAMED + 1)]
     routes = ({"id": name, "unavailable": True} for name in dead)

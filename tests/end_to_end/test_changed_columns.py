@@ -5,6 +5,8 @@ import io
 import json
 from typing import Any
 
+import pytest
+
 from tests.conftest import Workbench, job
 from workbench.local_platform.server import ThreadedServer
 
@@ -51,6 +53,7 @@ def test_each_run_has_the_columns_that_it_read(bench: Workbench, platform: Threa
     bench("ledger", "check")
 
 
+@pytest.mark.slow
 def test_another_job_s_file_is_read_for_that_job(bench: Workbench) -> None:
     bench.write("level.py", SCORER)
     write(bench, level=2)
@@ -62,6 +65,7 @@ def test_another_job_s_file_is_read_for_that_job(bench: Workbench) -> None:
     assert exported(bench, "last", "level") == {"9"}
 
 
+@pytest.mark.slow
 def test_topics_and_clusters_that_were_added_count_in_the_next_run(bench: Workbench) -> None:
     bench.write("level.py", SCORER)
     bench.write("job.toml", COMPARED)

@@ -39,6 +39,7 @@ def test_an_example_job_runs_on_the_embedded_platform(tmp_path: Path, name: str)
     assert max(means) > min(means) + 0.1  # the routes are told apart
 
 
+@pytest.mark.slow
 def test_the_first_sentence_about_grades_names_the_constant(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     bench("run", str(JOBS / "grade-answers.toml"), "--local", "--no-report")

@@ -117,6 +117,7 @@ def test_a_table_is_in_the_order_of_its_dataset_with_its_own_columns(bench: Work
 
 
 @pytest.mark.file_ledger
+@pytest.mark.slow
 def test_what_an_earlier_version_recorded_is_in_the_order_of_its_ids(answered: Workbench) -> None:
     with duckdb.connect(str(answered.ledger.path)) as db:
         db.execute("UPDATE run_items SET sample_no = NULL")
@@ -231,6 +232,7 @@ def test_a_run_of_which_every_sample_is_taken_out_is_shown_without_scores(bench:
     assert {row["verdict"] for row in bench.json("compare", "r1", "r2")["differences"]} == {"not comparable"}
 
 
+@pytest.mark.slow
 def test_a_sample_is_put_back_also_after_the_clock_was(bench: Workbench) -> None:
     record(bench, "r1", {"m": [1.0, 0.0]})
     an_hour_ahead = datetime.now(UTC) + timedelta(hours=1)

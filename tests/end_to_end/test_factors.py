@@ -143,6 +143,7 @@ def test_what_is_said_between_combinations_is_the_same_without_the_grid(bench: W
     ]
 
 
+@pytest.mark.slow
 def test_a_model_of_which_nothing_is_known_leaves_the_effects_over_the_others(bench: Workbench) -> None:
     values = grid(dict.fromkeys(MODELS, 0.14))
     silent = [f"Tiny · {variant}" for variant in VARIANTS]

@@ -17,6 +17,7 @@ import openpyxl
 import pytest
 from openpyxl.styles import Font, PatternFill
 
+from tests.cases import first_of
 from tests.conftest import Workbench, quick
 from tests.waiting import until
 from workbench.local_platform.config import load_config
@@ -123,6 +124,7 @@ def test_rows_keep_their_answers_when_they_are_sorted_and_others_come(
     assert asked(platform) == 12, "what was answered is not asked again"
 
 
+@pytest.mark.slow
 def test_a_flag_says_why_a_row_has_no_answer_or_no_score_that_counts(oddly: Workbench) -> None:
     words = ["plain", "untold", "refused", "empty", "filtered", "bad", "nul"]
     oddly.write("job.toml", job("m"))
@@ -193,6 +195,7 @@ def test_a_budget_leaves_rows_to_the_same_command(bench: Workbench, sheet: Path,
     assert asked(platform) == 10
 
 
+@pytest.mark.slow
 def test_a_table_below_empty_lines_is_filled_below_them(bench: Workbench) -> None:
     bench.write("job.toml", job("sim/instant"))
     path = bench.folder / "d.csv"
@@ -236,6 +239,7 @@ def test_json_answers_get_a_column_for_each_field_and_text_stays_text(bench: Wor
     assert "1" in {row["score.json"] for row in found}
 
 
+@pytest.mark.slow
 def test_a_variant_is_named_where_a_job_has_several(bench: Workbench, sheet: Path) -> None:
     variants = '[[variants]]\nname = "short"\nprompt = { system = "Be short." }\n[[variants]]\nname = "long"\n'
     bench.write("job.toml", job() + variants)
@@ -526,7 +530,7 @@ def test_rows_that_were_cut_off_are_asked_again_with_a_higher_cap(
     assert asked(platform) == 30
 
 
-@pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.xlsx"])
+@pytest.mark.parametrize("name", first_of("d.csv", "d.tsv", "d.xlsx"))
 def test_a_model_s_answers_in_a_filled_sheet_are_no_targets(bench: Workbench, name: str) -> None:
     """Under usual names, `question` and `answer`, they would be: the next run was scored by them."""
     asked = [(number, f"What is {number} + 1?") for number in range(3)]

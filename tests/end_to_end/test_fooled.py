@@ -105,6 +105,7 @@ def test_an_answer_without_a_score_by_the_model_s_own_doing_is_not_right(bench: 
     assert f'name="cheat" tests="{N}" failures="{len(WRONG)}" errors="0" skipped="0"' in cases
 
 
+@pytest.mark.slow
 def test_a_tool_call_where_a_text_was_asked_is_not_right(bench: Workbench) -> None:
     hidden(bench, reasons={("cheat", sample): NO_TEXT for sample in WRONG})
     found = verdict(bench)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.cases import first_of
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from workbench.api.pipeline import evaluate_gates
@@ -221,6 +222,7 @@ def test_a_drop_is_measured_against_the_run_before_or_one_that_is_named(bench: W
     assert [result for _, _, result in decided(bench, "r3", named)] == ["met", "met"]
 
 
+@pytest.mark.slow
 def test_a_night_that_is_run_again_is_not_compared_with_itself(bench: Workbench) -> None:
     worse = [1.0] * 20 + [0.0] * 20
     record(bench, "r1", {"m": [1.0] * 40}, occasion="2026-11-10T02:00Z")
@@ -255,6 +257,7 @@ def test_a_first_run_with_nothing_to_compare_with_passes_and_is_the_baseline(ben
     ("value", "clusters"),
     [(0.5, ()), pytest.param(1.0, [f"c{n // 2}" for n in range(160)], marks=pytest.mark.slow)],
 )
+@pytest.mark.slow
 def test_scores_that_are_the_same_everywhere_meet_a_gate_where_there_are_enough(
     bench: Workbench, value: float, clusters: list[str]
 ) -> None:
@@ -277,7 +280,7 @@ def test_scores_that_are_the_same_everywhere_meet_a_gate_where_there_are_enough(
     assert re.search(rf"gate max_drop met: m differs by 0.0 points \[.{reach}, .?{reach}\]", shown), shown
 
 
-@pytest.mark.parametrize("part", ["the first 3 samples", "a pilot of 3 samples"])
+@pytest.mark.parametrize("part", first_of("the first 3 samples", "a pilot of 3 samples"))
 def test_a_run_of_a_part_of_a_job_is_no_baseline_for_the_whole_one(bench: Workbench, part: str) -> None:
     """Three samples cannot show the drop, and the run that has it would be the next one's baseline."""
     gate = "max_drop = { exact = 0.1 }"

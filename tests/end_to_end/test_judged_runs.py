@@ -137,6 +137,7 @@ def test_a_scheduled_run_is_not_over_before_it_is_judged(bench: Workbench) -> No
     assert [gate["result"] for gate in again["gates"]] == ["met"]
 
 
+@pytest.mark.slow
 def test_a_rest_of_a_budget_that_is_less_than_a_judgement_is_its_end(
     bench: Workbench, platform: ThreadedServer
 ) -> None:
@@ -179,6 +180,7 @@ def test_a_call_that_reported_nothing_leaves_a_judge_less(tmp_path: Path, silent
         assert [row["model"] for row in bench.json("usage", "--by", "model")] == ["m"], "the judge was not asked"
 
 
+@pytest.mark.slow
 def test_the_thresholds_of_the_settings_count_the_judge(bench: Workbench, platform: ThreadedServer) -> None:
     with_judge(bench, more="votes = 3\n")
     bench.write("workbench.toml", "[confirm]\nrequests = 10\n")

@@ -17,6 +17,7 @@ from tests.waiting import interrupt_twice, until
 from workbench.local_platform.server import ThreadedServer
 
 
+@pytest.mark.slow
 def test_a_count_beyond_all_reason_is_unknown(oddly: Workbench) -> None:
     prompts(oddly, "bigtokens", "plain")
     result = run(oddly)
@@ -97,6 +98,7 @@ def test_a_key_that_a_server_echoes_is_kept_nowhere(oddly: Workbench) -> None:
             assert KEY.encode() not in path.read_bytes(), path
 
 
+@pytest.mark.slow
 def test_a_key_that_is_echoed_in_escapes_is_kept_nowhere(oddly: Workbench) -> None:
     prompts(oddly, "escaped")
     result = run(oddly)
@@ -127,6 +129,7 @@ def test_a_second_signal_cancels_whatever_stopped_the_sending(oddly: Workbench, 
     assert json.loads(out)["outcomes"] == {"key_rejected": 1, "cancelled": 2}
 
 
+@pytest.mark.slow
 def test_a_doubtful_401_is_looked_into_once(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, *(f"doubtful {n}" for n in range(8)))
     result = run(oddly, code=3)
@@ -138,6 +141,7 @@ def test_a_doubtful_401_is_looked_into_once(oddly: Workbench, odd: OddServer) ->
     assert "does not accept the API key" in oddly("run", "job.toml", code=4).stderr
 
 
+@pytest.mark.slow
 def test_an_empty_list_takes_the_key_all_the_same(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, "away 1")
     assert run(oddly, code=3)["outcomes"] == {"route_unauthorised": 1}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from tests.cases import first_of
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.contract.test_upstream import Served
@@ -47,7 +48,7 @@ class Recording:
         return web.json_response({"detail": "Not Found"}, status=404)
 
 
-@pytest.mark.parametrize(("offers", "sent"), [(None, None), ("usage", None), ("batch, usage", "batch")])
+@pytest.mark.parametrize(("offers", "sent"), first_of(("batch, usage", "batch"), (None, None), ("usage", None)))
 def test_batch_work_says_so_only_where_that_is_offered_and_a_question_never(
     tmp_path: Path, offers: str | None, sent: str | None
 ) -> None:

@@ -149,6 +149,7 @@ def test_one_platform_serves_with_a_state(desk: Workbench) -> None:
     stopped(again)
 
 
+@pytest.mark.slow
 def test_a_second_stop_does_not_wait(desk: Workbench) -> None:
     desk.write("platform.toml", SLOW.replace("700", "600000"))
     key = key_for(desk)
@@ -591,6 +592,7 @@ def test_a_platform_that_does_not_take_a_configuration_is_named(desk: Workbench)
     stopped(server)
 
 
+@pytest.mark.slow
 def test_an_invitation_is_printed_for_where_it_serves(desk: Workbench) -> None:
     desk.write("platform.toml", LAB + ROUTES)
     key_for(desk)

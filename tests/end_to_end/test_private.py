@@ -147,6 +147,7 @@ def test_whoever_opens_a_folder_of_pages_shows_all_that_they_need(bench: Workben
 
 
 @pytest.mark.file_ledger
+@pytest.mark.slow
 def test_settings_say_that_new_folders_of_pages_are_for_all(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())

@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from tests.cases import first_of
 from tests.compared_runs import record
 from tests.conftest import Workbench, job
 from tests.unit.ledger.ledger_rows import STARTED_AT
@@ -83,6 +84,7 @@ def test_the_constant_is_named_before_anything_is_spent(bench: Workbench) -> Non
     assert bench.json("plan", "job.toml", "--local")["references"][0]["constant"] == "4.5"
 
 
+@pytest.mark.slow
 def test_a_plan_and_its_run_say_the_same_of_rows_that_repeat(bench: Workbench) -> None:
     """More targets than are all tried, so that some are drawn, and rows that are one sample."""
     rows = [
@@ -181,7 +183,7 @@ def test_what_is_said_between_models_does_not_change(graded: Workbench, tmp_path
     assert between() == beside
 
 
-@pytest.mark.parametrize("first", ["numeric", "near"])
+@pytest.mark.parametrize("first", first_of("numeric", "near"))
 def test_the_interval_of_a_reference_point_is_on_the_scale_of_its_own_scorer(bench: Workbench, first: str) -> None:
     """A share beside marks out of ten: whichever scorer is the first, each has its own ends."""
     grading(bench, columns='reference = { "last year" = "old" }')

@@ -146,6 +146,7 @@ def test_a_list_of_calls_keeps_the_models(bench: Workbench) -> None:
     assert [sum(model in line for line in lines) for model in LONG] == [1] * len(LONG)
 
 
+@pytest.mark.slow
 def test_a_list_of_calls_names_the_scorers_that_it_does_not_show(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(2))
     bench.write("job.toml", job() + '[[scorers]]\nname = "f1"\n')
@@ -212,6 +213,7 @@ def test_numbers_in_a_pipe_are_plain_digits(bench: Workbench) -> None:
     assert any(f"{tokens:,}".replace(",", "\u202f") in line for line in bench.on_a_terminal(140, "runs"))
 
 
+@pytest.mark.slow
 def test_what_a_later_run_completed_is_not_said_to_be_missing(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(4))
     bench.write("job.toml", job() + "[budget]\nrequests = 2\n")

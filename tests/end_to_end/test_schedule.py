@@ -292,6 +292,7 @@ def test_what_is_due_and_what_is_not(home: Workbench, platform: ThreadedServer) 
     assert first["run_id"] in home("schedule", "often.toml").stdout
 
 
+@pytest.mark.slow
 def test_a_day_with_one_time_by_the_schedule_is_that_time(home: Workbench, platform: ThreadedServer) -> None:
     def asked(schedule: str, occasion: str) -> Any:
         home.write("nightly.toml", scheduled(schedule))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import messages
+from tests.cases import first_of
 from tests.conftest import COMMAND, Workbench, job, sums
 from workbench.local_platform.server import ThreadedServer
 
@@ -258,7 +259,7 @@ def test_a_number_that_is_none_is_no_tolerance(bench: Workbench) -> None:
     assert "tolerance: expected a finite number" in bench("lint", "job.toml", code=2).stderr
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("closed", first_of(">&-", "2>&-", ">&- 2>&-"))
 def test_a_closed_stream_is_no_error(bench: Workbench, closed: str) -> None:
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+from tests.cases import first_of
 from workbench.evaluation.sides import ModelResult, differences, side_without_calls
 from workbench.ledger.score_rows import SideSample
 
@@ -45,8 +46,8 @@ def graded(chance: random.Random, share: float, n: int) -> list[float]:
     return [min(max(chance.gauss(share, 0.1), 0.0), 1.0) for _ in range(n)]
 
 
-@pytest.mark.parametrize("scored", [right, graded])
-@pytest.mark.parametrize("n", [40, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scored", first_of(graded, right))
+@pytest.mark.parametrize("n", first_of(40, 200))
 def test_no_model_that_is_worse_by_the_margin_is_within_it_whichever_the_baseline(scored: Scored, n: int) -> None:
     """Two models are worse by exactly the margin than two others: in at most 2.5 % of the runs any is called within it."""
     chance, wrong = random.Random(n), 0

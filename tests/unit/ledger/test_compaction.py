@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tests.cases import first_of
 from tests.unit.ledger.ledger_rows import answer, write_run
 from workbench.errors import IncompleteError, LockHeldError
 from workbench.ledger.check import check_ledger
@@ -59,7 +60,7 @@ def test_compacting_keeps_a_private_ledger_private(ledger: Ledger) -> None:
     assert ledger.path.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("room_bytes", [10_000, 40_000, 100_000, 300_000, 500_000])
+@pytest.mark.parametrize("room_bytes", first_of(40_000, 300_000, 10_000, 100_000, 500_000, default=2))
 def test_compacting_without_room_leaves_the_ledger_as_it_was(ledger: Ledger, room_bytes: int) -> None:
     write_run(ledger.journal_folder, "r1", 40)
     ingest(ledger)

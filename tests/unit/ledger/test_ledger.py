@@ -19,6 +19,7 @@ import msgspec
 import pytest
 
 from tests.asked_rows import rows_of
+from tests.cases import first_of
 from tests.unit.ledger.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, LockHeldError, WorkbenchError
 from workbench.evaluation.run_samples import run_samples
@@ -428,7 +429,7 @@ def test_tables_of_ones_own_disturb_nothing(tmp_path: Path) -> None:
         write_run(ledger.journal_folder, "r2", 1)
 
 
-@pytest.mark.parametrize("claimed", [None, "right", "wrong", "torn"])
+@pytest.mark.parametrize("claimed", first_of("right", "torn", None, "wrong", default=2))
 def test_a_journal_known_to_be_whole_is_taken_in_like_any_other(tmp_path: Path, claimed: str | None) -> None:
     ledger = Ledger(tmp_path / "l.duckdb")
     writer = JournalWriter(ledger.journal_folder)

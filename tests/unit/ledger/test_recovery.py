@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 from tests.asked_rows import rows_of
+from tests.cases import first_of
 from tests.unit.ledger.ledger_rows import answer, intent, key, started, write_run
 from workbench.errors import InputError, WorkbenchError
 from workbench.ledger.check import check_ledger
@@ -125,7 +126,7 @@ def test_a_journal_of_long_texts_is_ingested(ledger: Ledger) -> None:
         assert rows_of(reader, "run_summary", run_id="r")[0]["completed"] == 60
 
 
-@pytest.mark.parametrize("where", ["first", "middle", "magic", "length"])
+@pytest.mark.parametrize("where", first_of("middle", "length", "first", "magic", default=2))
 def test_what_lies_behind_a_damaged_stretch_is_kept(ledger: Ledger, where: str) -> None:
     journal = write_run(ledger.journal_folder, "r1", 9)
     data = bytearray(journal.read_bytes())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.cases import first_of
 from workbench.local_platform.clock import Clock
 from workbench.local_platform.turns import FullError, Turns
 
@@ -115,7 +116,7 @@ def jain(values: list[float]) -> float:
     return sum(values) ** 2 / (len(values) * sum(value**2 for value in values))
 
 
-@pytest.mark.parametrize("says", ["nothing", "batch", "half of them batch"])
+@pytest.mark.parametrize("says", first_of("half of them batch", "nothing", "batch"))
 @pytest.mark.parametrize(
     ("slots", "seed"),
     [

@@ -121,6 +121,7 @@ PILOT = 20
 
 
 @pytest.mark.parametrize("runs", [15, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.slow
 def test_after_a_pilot_the_tokens_lie_in_the_range_that_was_said(tmp_path: Path, plan_of: MakePlan, runs: int) -> None:
     """Its width beside that of whoever knows the spread of all answers, and their mean from the same 20 a model."""
     plan, held, widths = plan_of(), 0, []

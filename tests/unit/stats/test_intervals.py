@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from tests.cases import first_of
 from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_interval, mean_intervals, student
 
 LEVEL = 0.025
@@ -162,7 +163,7 @@ def test_clusters_that_score_alike_count_as_so_many_values() -> None:
 
 
 @pytest.mark.parametrize("runs", [100, pytest.param(4_000, marks=pytest.mark.long)])
-@pytest.mark.parametrize(("groups", "size", "alike"), [(10, 10, 0.5), (30, 4, 0.9), (60, 3, 0.0), (8, 25, 0.2)])
+@pytest.mark.parametrize(("groups", "size", "alike"), first_of((10, 10, 0.5), (30, 4, 0.9), (60, 3, 0.0), (8, 25, 0.2)))
 def test_the_interval_over_clusters_holds_what_it_should(groups: int, size: int, alike: float, runs: int) -> None:
     """Clusters of many sizes whose values are alike: at most 2.5 % of the intervals lie beyond the truth on either side."""
     chance, missed = np.random.default_rng(9), [0, 0]
