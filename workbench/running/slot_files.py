@@ -158,7 +158,7 @@ def slots_of_endpoint(folder: Path) -> list[dict[str, object]]:
         with opened_readonly(path) as fd:
             if fd is None:
                 continue
-            holding, free = read(fd).seen_at(now), locked(fd)
+            holding, free = read(fd).seen_at(now), not is_locked(fd)
         state = "in flight" if not free else "ghost" if holding.busy_until > now else "free"
         found.append({"slot": int(path.stem), "state": state, **msgspec.structs.asdict(holding)})
     return found
@@ -214,6 +214,15 @@ def locked(fd: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def is_locked(fd: int) -> bool:
+    """Return whether another process has locked a file; one that asks the same at this moment has not."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
 
 
 def write(fd: int, holding: Holding) -> None:

@@ -36,8 +36,8 @@ from workbench.running.slot_files import (
     Holding,
     SlotFile,
     boot,
+    is_locked,
     layout_of,
-    locked,
     opened,
     opened_readonly,
     steady,
@@ -296,7 +296,7 @@ class Slots:
             with opened_readonly(path) as fd:
                 if fd is None:
                     continue
-                if locked(fd):  # its process is dead
+                if not is_locked(fd):  # its process is dead
                     with contextlib.suppress(OSError):
                         path.unlink()
                     continue

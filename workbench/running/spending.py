@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 import msgspec
 
 from workbench.errors import LockHeldError
-from workbench.running.slot_files import locked, opened, opened_readonly
+from workbench.running.slot_files import is_locked, locked, opened, opened_readonly
 
 SUFFIX, LOCK = ".spent", "lock"
 STRETCH_S = 900
@@ -90,7 +90,7 @@ class SharedSpending:
         with self._patiently_locked():
             self.over = self._remove_what_is_over()
             self._fd = opened(folder / f"{run_id}{SUFFIX}")
-            locked(self._fd)
+            _lock_patiently(self._fd, folder / f"{run_id}{SUFFIX}")  # whoever looks for live runs holds it for a moment
             os.pwrite(self._fd, msgspec.json.encode((own.job, own.tags)).ljust(_HEAD_BYTES)[:_HEAD_BYTES], 0)
             self.write()
 
@@ -108,11 +108,7 @@ class SharedSpending:
 
     @contextlib.contextmanager
     def _patiently_locked(self) -> Iterator[None]:
-        until = time.monotonic() + _PATIENCE_S
-        while not locked(self._lock):
-            if time.monotonic() > until:
-                raise LockHeldError(f"another process holds {self._folder / LOCK}, with which runs share their caps")
-            time.sleep(10 * _BETWEEN_S)
+        _lock_patiently(self._lock, self._folder / LOCK)
         try:
             yield
         finally:
@@ -146,7 +142,9 @@ class SharedSpending:
                 found = Spender(*self._heads[run_id], *_state(fd))
             except (msgspec.DecodeError, struct.error):  # its process was killed, or is about, to write it first
                 return None
-            if locked(fd):  # its process is dead: what it had reserved may have been used, and is never given back
+            if not is_locked(
+                fd
+            ):  # its process is dead: what it had reserved may have been used, and is never given back
                 found.draw(found.reserved, os.fstat(fd).st_mtime)
                 found.reserved = Spending()
             return found
@@ -165,6 +163,19 @@ class SharedSpending:
         os.close(self._lock)
 
 
+def _lock_patiently(fd: int, path: Path) -> None:
+    """Lock a file, and wait for who has it.
+
+    Raises:
+        LockHeldError: It does not let go in time.
+    """
+    until = time.monotonic() + _PATIENCE_S
+    while not locked(fd):
+        if time.monotonic() > until:
+            raise LockHeldError(f"another process holds {path}, with which runs share their caps")
+        time.sleep(_BETWEEN_S)
+
+
 _HEAD_BYTES = 2**16
 _STATE, _STRETCH = struct.Struct("<qddd"), struct.Struct("<qddd")
 _MOST_STRETCHES = 4_000
@@ -175,7 +186,7 @@ def live_spenders(folder: Path) -> dict[str, Spender]:
     found = {}
     for path in folder.glob(f"*{SUFFIX}"):
         with opened_readonly(path) as fd:
-            if fd is not None and not locked(fd):
+            if fd is not None and is_locked(fd):
                 with contextlib.suppress(msgspec.DecodeError, struct.error):  # it is just being made
                     found[path.stem] = Spender(*_head(fd), *_state(fd))
     return found

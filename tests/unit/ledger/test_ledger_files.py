@@ -16,10 +16,12 @@ from tests.unit.ledger.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, WorkbenchError
 from workbench.ledger.check import check_ledger
 from workbench.ledger.engine import Engine, literal
+from workbench.ledger.entries import KIND_NAMES
 from workbench.ledger.ingest import ingest, stage
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.recovery import unpack
+from workbench.ledger.rows import JournalCount
 from workbench.ledger.store import Ledger, log_of
 from workbench.ledger.upkeep import compact_ledger
 
@@ -186,6 +188,13 @@ def test_a_check_names_what_does_not_fit(ledger: Ledger, damage: str, problem: s
     found = check_ledger(ledger)
     assert not found["sound"]
     assert any(problem in text for text in found["problems"]), found["problems"]
+
+
+def test_entries_of_every_kind_are_counted(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 3)
+    ingest(ledger)
+    with reading(ledger) as reader:
+        assert {row.kind for row in reader.all(JournalCount)} == KIND_NAMES - {"sample"}
 
 
 def test_what_duckdb_reads_otherwise_is_not_taken_in(ledger: Ledger) -> None:

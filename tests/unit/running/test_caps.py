@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 import pytest
 
+from workbench.errors import LockHeldError
 from workbench.records.calls import Usage
+from workbench.running import spending
 from workbench.running.caps import Cap, Caps, Kind, Price
-from workbench.running.spending import SharedSpending, Spender, Spending
+from workbench.running.spending import SharedSpending, Spender, Spending, live_spenders
 
 UNITS_A_TOKEN = 0.004
 
@@ -114,6 +116,19 @@ def test_a_run_that_is_over_counts_for_those_that_go_on(tmp_path: Path) -> None:
     with SharedSpending(tmp_path, "r4", Spender("a", {})) as fourth:
         assert fourth.counted() == {"r4"}
     assert not list(tmp_path.glob("r1*")), "it counts for none any more"
+
+
+def test_a_run_begins_once_nobody_looks_at_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looks for live runs holds a lock of each file for a moment: a run that went on without its own would be dead."""
+    monkeypatch.setattr(spending, "_PATIENCE_S", 0.0)
+    with SharedSpending(tmp_path, "r0", Spender("a", {})):
+        with (tmp_path / "r1.spent").open("w") as looking:
+            fcntl.flock(looking, fcntl.LOCK_SH)
+            with pytest.raises(LockHeldError, match=r"r1\.spent"):
+                SharedSpending(tmp_path, "r1", Spender("a", {}))
+            assert set(live_spenders(tmp_path)) == {"r0"}, "who looks is no run"
+        with SharedSpending(tmp_path, "r1", Spender("a", {})):
+            assert set(live_spenders(tmp_path)) == {"r0", "r1"}
 
 
 def test_a_run_that_was_killed_before_it_wrote_anything_stops_no_other(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 -- Entries of each kind that the ingested journals held, as counted when they were read, beside the rows that the ledger
--- has of it. recorded NULL: a journal of an older version was ingested without being counted.
+-- has of it; without samples, of which the ledger keeps each content once. recorded NULL: a journal of an older version was
+-- ingested without being counted.
 -- Parameters: none
 WITH counted AS (
     SELECT kind.key AS kind, sum(kind.value)::BIGINT AS entries
@@ -18,6 +19,9 @@ held (kind, rows) AS (
     UNION ALL SELECT 'gate', count(*) FROM gates
     UNION ALL SELECT 'invalid', count(*) FROM invalidations
     UNION ALL SELECT 'accepted_change', count(*) FROM acceptances
+    UNION ALL SELECT 'target', count(*) FROM target_corrections
+    UNION ALL SELECT 'unsent', count(*) FROM unsent_samples
+    UNION ALL SELECT 'reading', count(*) FROM readings
 )
 SELECT kind, held.rows, CASE WHEN complete THEN coalesce(counted.entries, 0) END AS recorded
 FROM held LEFT JOIN counted USING (kind), (SELECT count(*) = count(kinds) AS complete FROM ingested_journals)
