@@ -12,9 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import first_of
 from tests.conftest import Workbench, job, quick, sums
+from tests.unit.ledger.ledger_rows import write_run
 from tests.waiting import until
 from workbench.cli.main import _terminal_is_gone
+from workbench.ledger.ingest import ingest
+from workbench.ledger.store import Ledger
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 
@@ -174,3 +178,17 @@ def test_a_closed_terminal_is_one(stream: int) -> None:
     os.close(ours)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
+
+
+@pytest.mark.parametrize("command", first_of("allowance reading --used 3%", "ledger compact"))
+def test_a_damaged_journal_is_named_by_whatever_command_takes_it_in(bench: Workbench, command: str) -> None:
+    ledger = Ledger(bench.folder / "ledger.duckdb")
+    write_run(ledger.journal_folder, "r1", 3)
+    ingest(ledger)
+    journal = write_run(ledger.journal_folder, "r2", 3)
+    data = bytearray(journal.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 3] = b"???"
+    journal.write_bytes(data)
+    done = bench(*command.split())
+    assert f"note: a journal was damaged on the disk: its unreadable parts are in {journal}" in done.stderr
+    assert "a journal was damaged" not in bench(*command.split()).stderr, "it is said once"

@@ -33,6 +33,7 @@ def test_the_usage_of_an_answer_that_cannot_be_read_counts(oddly: Workbench) -> 
     assert result["outcomes"] == {"malformed_body": 1, "ok": 1}
     assert (result["usage"]["total_tokens"], result["usage"]["calls_without_usage"]) == (44, 0)
     assert [(row["total_tokens"], row["maybe_drawn"]) for row in oddly.json("usage")] == [(44, 0)], "it is not unknown"
+    assert "used allowance" not in oddly("show", "last").stdout, "the run says the same"
     oddly.write("workbench.toml", '[allowance]\nwindow = "month"\n')
     seen = oddly.json("allowance")["seen"]
     assert (seen["tokens"], seen["unknown_calls"]) == (44, 0), "the allowance says the same"

@@ -1,6 +1,5 @@
 """What scheduled jobs still need in a window, from what their runs drew before."""
 
-import contextlib
 import math
 import tomllib
 from collections.abc import Sequence
@@ -75,21 +74,22 @@ def _runs_by_job(reader: Reader, weights: Weights) -> dict[str, tuple[str, _Runs
 def _demand(
     job: str, job_toml: str, runs: _Runs, weights: Weights, now: datetime, end: datetime | None
 ) -> Demand | None:
-    with contextlib.suppress(ValueError, KeyError, msgspec.ValidationError):
+    try:
         schedule = msgspec.convert(tomllib.loads(job_toml)["schedule"], ScheduleTable)
         following_ones = following(schedule, now)
         coming = (
             list(islice(following_ones, 1)) if end is None else list(takewhile(lambda at: at < end, following_ones))
         )
-        next_at, occasions = coming[0] if coming else None, None if end is None else len(coming)
-        drawn = [[weights.units(model, now, tokens) for model, _, tokens in models] for models in runs.values()]
-        if any(None in one for one in drawn):
-            return Demand(job, next_at, occasions, len(drawn), None, None, None, "a model of it has no weight")
-        if any(unknown for models in runs.values() for _, unknown, _ in models):
-            return Demand(job, next_at, occasions, len(drawn), None, None, None, "calls of it reported no usage")
-        totals = [math.fsum(units for units in one if units is not None) for one in drawn]
-        return Demand(job, next_at, occasions, len(totals), *_range(totals, occasions))
-    return None
+    except (ValueError, KeyError, msgspec.ValidationError):  # it has no schedule, or another version read it
+        return None
+    next_at, occasions = coming[0] if coming else None, None if end is None else len(coming)
+    drawn = [[weights.units(model, now, tokens) for model, _, tokens in models] for models in runs.values()]
+    if any(None in one for one in drawn):
+        return Demand(job, next_at, occasions, len(drawn), None, None, None, "a model of it has no weight")
+    if any(unknown for models in runs.values() for _, unknown, _ in models):
+        return Demand(job, next_at, occasions, len(drawn), None, None, None, "calls of it reported no usage")
+    totals = [math.fsum(units for units in one if units is not None) for one in drawn]
+    return Demand(job, next_at, occasions, len(totals), *_range(totals, occasions))
 
 
 def _range(totals: Sequence[float], occasions: int | None) -> tuple[float, float | None, float | None]:

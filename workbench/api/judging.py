@@ -58,8 +58,8 @@ class JudgeCalls(msgspec.Struct, frozen=True):
     keys: dict[str, tuple[str, ...]]
     """Of the answers that it has not judged, by the first of those that make the same question: it is asked once."""
     to_send: int
-    most_tokens: int
-    """Of what is to be sent: the bytes of the prompts, and `max_tokens` each."""
+    about_tokens: int
+    """What is to be sent takes: as many as the prompts have bytes, which is more than they are, and `max_tokens` each."""
     judges_itself: bool
     """Whether the judge is one of the models that it judges."""
     again: Kind | None = None
@@ -234,7 +234,7 @@ async def judging(
     rows, keys = _questions(scorer, found)
     job = _job(run, scorer, rows, left)
     planned = await plan_job(where, job, RunOptions(again=again))
-    size = sum(len(json.dumps(row, ensure_ascii=False).encode()) + len(scorer.template) for row in rows)
+    size = sum(len(json.dumps(row, ensure_ascii=False).encode()) + len(scorer.template.encode()) for row in rows)
     tokens = planned.to_send * (size // len(rows) + scorer.max_tokens)
     itself = any(answer.requested_model == scorer.model for answer in found)
     asked_in = None if planned.to_send else _asked_in(ledger, job, planned)

@@ -51,6 +51,7 @@ from workbench.job.job import Job, Part
 from workbench.job.narrowing import part_of
 from workbench.ledger.engine import lacks_room
 from workbench.ledger.entries import RunStarted
+from workbench.ledger.ingest import Ingested
 from workbench.ledger.journal import JournalFullError
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import InvalidSample, NewestLatencies, Provenance
@@ -251,8 +252,9 @@ async def run_job(
             generation = _generation(ledger, options, run_id, plan)
             latencies = _take_answers(session, plan, ledger, generation, _again(ledger, job, options))
             refuse_worthless(plan)
-            findings = len(lint_plan(plan, session.models, {}))
-            for finding in (*_judge_findings(where, session, job), *prompt_warnings(plan), *repeated_ids(plan)):
+            judges_missing = _judge_findings(where, session, job)
+            findings = len([*lint_plan(plan, session.models, {}), *judges_missing, *undecidable_gates(plan)])
+            for finding in (*judges_missing, *prompt_warnings(plan), *repeated_ids(plan)):
                 warn(f"{finding.where}: {finding.text}")
             is_simulated = _is_simulated(session, plan)
             started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=is_simulated)
@@ -312,11 +314,7 @@ async def _scored(
     try:
         with abort_on_signal(handled):
             _, done = rescore(ledger, end.summary.run_id, job.scorers, _columns(plan))
-            if done.deferred and not end.notes:
-                note = f"scores are not ingested yet, but safe in {ledger.journal_folder}: {done.deferred}"
-                end = msgspec.structs.replace(end, notes=(note,))
-                if done.forbidden and end.exit_code == ExitCode.DONE:
-                    end = msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE)
+            end = _with_scores_ingested(ledger, end, done)
         if judges is not None:
             end = await judges(ledger, end)
         with abort_on_signal(handled):
@@ -330,6 +328,16 @@ async def _scored(
             return show(end)
     except (Exception, AbortedBySignal) as failed:
         return _without_pages(ledger, job, end, failed)
+
+
+def _with_scores_ingested(ledger: Ledger, end: RunEnd, done: Ingested) -> RunEnd:
+    """Return the end of a run that says what became of the journal of its scores."""
+    notes = [*end.notes, *done.set_aside_messages()]
+    if done.deferred and not any(done.deferred in note for note in notes):  # else it is said of the answers already
+        notes.append(f"scores are not ingested yet, but safe in {ledger.journal_folder}: {done.deferred}")
+    is_left = done.forbidden and end.exit_code == ExitCode.DONE
+    code = ExitCode.INCOMPLETE if is_left else end.exit_code
+    return msgspec.structs.replace(end, notes=tuple(notes), exit_code=code)
 
 
 def _with_failed_scorers(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:

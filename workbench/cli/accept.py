@@ -8,7 +8,7 @@ import click
 import workbench.display.commands as commands
 from workbench.api.session import ledger_to_change
 from workbench.cli import options
-from workbench.cli.output import echo, note_deferred, print_json, say
+from workbench.cli.output import echo, note_ingest, print_json, say
 from workbench.evaluation.accepting import accept as accept_change
 from workbench.job.job import load_job
 from workbench.ledger.job_rows import JobRuns
@@ -33,7 +33,7 @@ def accept(job: str, model: str | None, reason: str | None, reopen: bool, as_jso
         is_named = any(one.job == job for one in reader.all(JobRuns))
     name = job if is_named or not job.endswith(".toml") else load_job(Path(job)).name
     found, done = accept_change(ledger, name, reason or "reopened", model, accepted=not reopen)
-    note_deferred(done)
+    note_ingest(done)
     if as_json:
         print_json(alarm_objects(found))
         return

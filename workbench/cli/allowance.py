@@ -25,7 +25,7 @@ from workbench.allowance.scheduled import Demand, demands
 from workbench.allowance.weights import weights_of
 from workbench.api.session import Target, connected, ledger_to_change, ledger_to_read, ledger_to_write
 from workbench.cli import options
-from workbench.cli.output import echo, note_deferred, print_json, print_table, say, say_notes
+from workbench.cli.output import echo, note_ingest, print_json, print_table, say, say_notes
 from workbench.display.columns import column, columns
 from workbench.display.text import exact_percent, plural
 from workbench.errors import ExitCode, Fault, InputError, nearest_id
@@ -127,7 +127,7 @@ def reading(
         number, done = anyio.run(_asked, where, ledger)
     else:
         number, done = take_reading(ledger, of_what, used or left or "", _read_at(at, ledger.zone), total)
-    note_deferred(done)
+    note_ingest(done)
     back = commands.command("allowance", "reading", "--withdraw", number, *options.words(where))
     say(f"recorded as reading {number}; `{back}` takes it back")
     found, _ = _state(ledger)
@@ -282,7 +282,7 @@ def _withdraw(ledger: Ledger, name: str) -> None:
         hint = nearest_id(name, known) or f"`{commands.LIST_READINGS}` lists them"
         raise InputError(Fault("--withdraw", f"there is no reading {name!r}", hint))
     done = withdraw(ledger, known[name])
-    note_deferred(done)
+    note_ingest(done)
     say(f"reading {name} is taken back")
 
 

@@ -7,7 +7,7 @@ import click
 import workbench.display.commands as commands
 from workbench.api.session import ledger_to_change
 from workbench.cli import options
-from workbench.cli.output import note_deferred, say
+from workbench.cli.output import note_ingest, say
 from workbench.display.text import plural
 from workbench.evaluation.invalidating import invalidate as take_out
 
@@ -25,7 +25,7 @@ def invalidate(run: str, samples: tuple[str, ...], reason: str | None, restore: 
     where = options.where(given)
     ledger = ledger_to_change(where)
     run_id, changed, done = take_out(ledger, run, samples, reason or "put back", invalid=not restore)
-    note_deferred(done)
+    note_ingest(done)
     what = "put back into" if restore else "taken out of"
     if same := len(set(samples)) - len(changed):
         say(

@@ -11,7 +11,7 @@ import tomli_w
 import workbench.display.commands as commands
 from workbench.api.session import ledger_to_change, ledger_to_read, no_ledger
 from workbench.cli import options
-from workbench.cli.output import echo, print_json, say
+from workbench.cli.output import echo, print_json, say, say_notes
 from workbench.display.text import count, plural
 from workbench.errors import ExitCode, Fault, InputError
 from workbench.ledger.address import team_room
@@ -100,8 +100,7 @@ def recover(journals: Path | None, as_json: bool, **given: Any) -> None:
         print_json(done)
     else:
         echo(f"{plural(done.records, 'record')} from {plural(done.journals, 'journal')}")
-        for aside in done.set_aside_messages():
-            say(aside)
+        say_notes(done.set_aside_messages())
     if done.deferred:
         say(f"error: {done.deferred}")
         sys.exit(ExitCode.LOCKED if done.busy else ExitCode.INCOMPLETE)
@@ -113,6 +112,7 @@ def recover(journals: Path | None, as_json: bool, **given: Any) -> None:
 def compact(as_json: bool, **given: Any) -> None:
     """Rewrite the ledger without gaps; of a team's, merge small files and remove those that nothing names any more."""
     found = ledger_to_change(options.where(given))
+    say_notes(ingest(found).set_aside_messages())
     done = compact_ledger(found)
     sizes, kept = {"before_bytes": done.before_bytes, "after_bytes": done.after_bytes}, ""
     if done.kept_days:

@@ -58,12 +58,14 @@ def say_notes(notes: Iterable[str]) -> None:
         say(f"note: {note}")
 
 
-def note_deferred(done: "Ingested", what: str = "it is") -> None:
-    """Print on standard error that what was just recorded is not in the ledger yet, and why; nothing where it is.
+def note_ingest(done: "Ingested", what: str = "it is") -> None:
+    """Print on standard error which damaged journals an ingest set aside, and why what was just recorded is not in the ledger
+    yet; nothing where it is.
 
     Args:
         what: The beginning of the sentence.
     """
+    say_notes(done.set_aside_messages())
     if done.deferred:
         say(f"note: {what} in the journal, not ingested yet: {done.deferred}")
 

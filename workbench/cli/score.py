@@ -15,7 +15,7 @@ from workbench.api.judging import judge, judging
 from workbench.api.pipeline import decided_after_judging
 from workbench.api.session import Target, ledger_to_change
 from workbench.cli import options
-from workbench.cli.output import echo, note_deferred, print_json, say
+from workbench.cli.output import echo, note_ingest, print_json, say
 from workbench.cli.run_screen import print_findings
 from workbench.display.text import count, plural
 from workbench.errors import ExitCode
@@ -104,7 +104,7 @@ def _rescored(ledger: Ledger, run: str, job: Job, *, yes: bool) -> int:
         say(f"note: {scorer.named} judges by other settings than before, in place of what it said: {_BESIDE}")
     # what a judge has said stands until it is asked: to state what that would take changes nothing
     written, ingested = rescore(ledger, run, [one for one in job.scorers if yes or one not in changed])
-    note_deferred(ingested, "the scores are")
+    note_ingest(ingested, "the scores are")
     return written
 
 
@@ -146,11 +146,11 @@ async def _judged(
     if asked.judges_itself:
         say(f"note: {scorer.model} judges its own answers among others")
     if asked.to_send and not yes:
-        calls = f"{plural(asked.to_send, 'call')}, at most {count(asked.most_tokens)} tokens"
+        calls = f"{plural(asked.to_send, 'call')}, about {count(asked.about_tokens)} tokens"
         say(f"{scorer.named}: {scorer.model} is still to judge {answers}: {calls}; --yes asks it")
         return _JudgeResult(left=asked.answers)
     done = await judge(where, ledger, asked)
-    note_deferred(done.ingested, "the scores are")
+    note_ingest(done.ingested, "the scores are")
     if done.left:
         why = commands.command("show", done.run_id, *options.words(where))
         how = (

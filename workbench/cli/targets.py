@@ -11,7 +11,7 @@ import msgspec
 import workbench.display.commands as commands
 from workbench.api.session import ledger_to_change, ledger_to_read
 from workbench.cli import options
-from workbench.cli.output import echo, note_deferred, print_json, print_table, say
+from workbench.cli.output import echo, note_ingest, print_json, print_table, say
 from workbench.dataset.samples import selected_samples
 from workbench.display.columns import column, columns
 from workbench.display.text import plural
@@ -122,7 +122,7 @@ def apply(
     runs = list(dict.fromkeys([*changed, *found.said_at]))
     before = _means(ledger, changed[:1])
     if changed:
-        note_deferred(correct_targets(ledger, found, reason or "put back"))
+        note_ingest(correct_targets(ledger, found, reason or "put back"))
     written, failed = _scored(ledger, runs, loaded, samples)
     pending = {run_id: count for run_id in runs if (count := _pending(ledger, run_id))}
     if as_json:
@@ -195,7 +195,7 @@ def _scored(ledger: Ledger, runs: Sequence[str], job: Job, samples: Sequence[Sam
             failed[run_id] = str(error)
             continue
         written += changed
-        note_deferred(done, f"scores of run {run_id} are")
+        note_ingest(done, f"scores of run {run_id} are")
     return written, failed
 
 

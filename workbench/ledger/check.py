@@ -58,7 +58,8 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
             raise DamagedLedgerError(*error.faults) from error
         raise
     torn, damaged, newer, live = [], [], [], 0
-    for journal in ledger.journals():
+    journals = ledger.journals()
+    for journal in journals:
         with open(os.devnull, "wb") as nowhere, contextlib.suppress(FileNotFoundError):  # ingested meanwhile
             live += is_being_written(journal)
             content = unpack(journal, nowhere)
@@ -73,7 +74,7 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
     return {
         "ledger": ledger.name,
         **counts,
-        "journals": len(ledger.journals()) - live,
+        "journals": len(journals) - live,
         "live_journals": live,
         "torn_journals": torn,
         "damaged_journals": damaged,

@@ -142,7 +142,8 @@ class Queue:
 
     def _next(self, model: int) -> Turn:
         if self._front[model]:
-            return self._front[model].pop()._replace(sent_at=self._looked_at)
+            turn, now = self._front[model].pop(), self._looked_at
+            return turn._replace(first_at=now if turn.attempt == 1 else turn.first_at, sent_at=now)
         item = self._ahead[model]
         if item is None:
             return heapq.heappop(self._again[model])[1]._replace(sent_at=self._looked_at)

@@ -135,6 +135,21 @@ def test_what_is_postponed_is_next_and_wakes_nobody(plan_of: MakePlan) -> None:
     assert taken(queue) == (0, 1, 1)
 
 
+def test_a_request_that_is_postponed_has_not_been_tried_yet(plan_of: MakePlan) -> None:
+    queue = queue_of(plan_of(1, 8))
+    turn = queue.take()
+    assert turn is not None
+    queue.postpone(turn)
+    sent = queue.take()
+    assert sent is not None
+    assert turn.sent_at < sent.sent_at == sent.first_at, "what it waited for a budget is no part of its deadline"
+    queue.again(sent, 0.0)
+    queue.give_back(0)
+    again = queue.take()
+    assert again is not None
+    assert (again.attempt, again.first_at) == (2, sent.first_at)
+
+
 def fail(queue: Queue, times: int, *, asked_s: float | None = None) -> None:
     for _ in range(times):
         turn = queue.take()

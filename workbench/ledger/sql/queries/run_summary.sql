@@ -32,7 +32,7 @@ used AS (
         coalesce(sum(reasoning_tokens)::BIGINT, (SELECT tokens FROM unsent)) AS reasoning_tokens,
         coalesce(sum(total_tokens)::BIGINT, (SELECT tokens FROM unsent)) AS total_tokens,
         count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
-        count(*) FILTER (drew = 'maybe') AS maybe_drawn
+        count(*) FILTER (drew = 'maybe' AND total_tokens IS NULL) AS maybe_drawn
     FROM judged_attempts WHERE run_id = $run_id
 )
 SELECT counted.*, reused + completed AS answered, planned - reused - completed - failed AS pending, used.*,

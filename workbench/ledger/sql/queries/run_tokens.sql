@@ -4,7 +4,7 @@ SELECT concat_ws(' · ', attempt.model, item.variant) AS model, count(*) AS call
     sum(completion_tokens)::BIGINT AS completion_tokens, sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
     sum(total_tokens)::BIGINT AS total_tokens,
     count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
-    count(*) FILTER (drew = 'maybe') AS maybe_drawn
+    count(*) FILTER (drew = 'maybe' AND total_tokens IS NULL) AS maybe_drawn
 FROM judged_attempts AS attempt LEFT JOIN run_items AS item USING (run_id, request_key)
 WHERE run_id = $run_id
 GROUP BY ALL ORDER BY model;
