@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import fromstring
 
 import pytest
 
@@ -520,3 +521,20 @@ def test_a_model_that_was_stopped_early_has_one_mean_in_every_place(tmp_path: Pa
         assert (row["interval"], row["unknown"]) == (sides[model]["interval"], sides[model]["unknown"])
         (mean,) = re.findall(rf"^{model} +numeric +(\d\S+(?: to \S+)?) ", shown, re.M)
         assert mean in models
+
+
+def test_what_a_sample_without_a_target_was_answered_counts_for_nothing(bench: Workbench) -> None:
+    """Cut off, such an answer was not right, and halved the mean of its model."""
+    rows = [{"id": f"s{n}", "input": f"What is {n} + {n}?", "target": 2 * n} for n in range(1, 7)]
+    rows += [{"id": f"p{n}", "input": f"Tell me about the number {n}, at length."} for n in range(6)]
+    bench.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    bench.write("job.toml", re.sub("max_tokens = [0-9]+", "max_tokens = 12", job("Abacus Mini [fast]")))
+    bench("run", "job.toml", "--no-report")
+    calls = bench.lines("show", "last", "--calls")
+    cut = [row for row in calls if row["sample_id"].startswith("p") and row["outcome"] == "truncated"]
+    assert cut, "else nothing is tried here"
+    (score,) = bench.json("show", "last")["scores"]
+    assert score["asked"] == 6
+    cases = fromstring(bench("export", "--format", "junit").stdout).iter("testcase")
+    skipped = {str(case.get("name")).partition(" ")[0] for case in cases if case.find("skipped") is not None}
+    assert skipped >= {row["sample_id"] for row in cut}

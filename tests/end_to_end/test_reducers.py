@@ -179,3 +179,14 @@ def test_scores_off_their_scale_are_said_to_be(bench: Workbench) -> None:
     bench.write("job.toml", job().replace('name = "numeric"\n', scorer))
     done = bench("run", "job.toml", "--no-report", code=3)
     assert "custom failed on 3 of 3 answers: 3 is outside its scale from 0 to 1" in done.stdout
+
+
+@pytest.mark.parametrize("returns", first_of('"good"', "float('nan')", "__import__('sys').exit(3)"))
+def test_a_function_that_returns_no_score_of_any_answer_has_failed(bench: Workbench, returns: str) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("grades.py", f"def graded(answer, sample):\n    return {returns}\n")
+    scorer = 'name = "custom"\nfunction = "grades.py:graded"\nscale = [0, 1]\n'
+    bench.write("job.toml", job().replace('name = "numeric"\n', scorer))
+    done = bench("run", "job.toml", "--no-report", code=3)
+    assert "custom failed on 3 of 3 answers: the function " in done.stdout
+    bench("score", "last", code=3)

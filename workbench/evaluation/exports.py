@@ -13,7 +13,7 @@ from workbench.ledger.answer_rows import RecordedAnswer, RunReply
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance, RunShape
 from workbench.ledger.score_rows import AnswerScore, RunScorer
-from workbench.scoring.scorers import FAILED
+from workbench.scoring.scorer import FAILED
 
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _BEFORE_FORMULA = "\t\r"  # with which a cell is one, whatever follows

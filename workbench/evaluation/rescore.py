@@ -21,7 +21,7 @@ from workbench.scoring.given import Given
 from workbench.scoring.judge import NOT_COUNTED, PENDING
 from workbench.scoring.reference import MOST_SAMPLES, ReferenceScores, column_scores, reference_scores
 from workbench.scoring.scorer import Scorer
-from workbench.scoring.scorers import score
+from workbench.scoring.scorers import score, without_use
 
 _ANSWERS_AT_ONCE = 2_000
 _BYTES_AT_ONCE = 2**24  # of answers: so that a few long ones do not fill the memory
@@ -182,7 +182,7 @@ def scorable_answers(reader: Reader, run_id: str) -> Iterator[ScorableAnswer]:
 def _judged(answer: ScorableAnswer, scorer: Scorer, sample: Sample, *, counts: bool) -> Score:
     refused = EFFECTS[Outcome(answer.outcome)].ends == "refused"
     if not answer.scorable and not refused:
-        return Score(None, f"the answer is {answer.outcome.replace('_', ' ')}")
+        return without_use(scorer, sample, answer.outcome.replace("_", " "))
     calls = [ToolCall(None, call["name"], call["arguments"]) for call in answer.tool_calls or []]
     given = Given(
         text=answer.answer or "",

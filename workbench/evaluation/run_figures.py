@@ -28,7 +28,7 @@ from workbench.ledger.score_rows import CorrectedTarget, RunScorer
 from workbench.records.endings import RunStatus, RunSummary, TokenSums
 from workbench.records.outcomes import UNKNOWN_REASON
 from workbench.scoring.judge import PENDING_BEGINS, asks_again
-from workbench.scoring.scorers import FAILED
+from workbench.scoring.scorer import FAILED
 from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_intervals
 
 LAST = "last"

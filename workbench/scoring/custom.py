@@ -16,7 +16,7 @@ import msgspec
 
 from workbench.records.calls import Sample, Score
 from workbench.scoring.given import Given
-from workbench.scoring.scorer import CannotJudgeError, Scorer
+from workbench.scoring.scorer import FAILED, CannotJudgeError, Scorer
 
 _MOST_REASON_CHARS = 2_000
 _MOST = 1e12  # beyond it sums and squares of scores mean nothing
@@ -48,7 +48,7 @@ class Custom(Scorer, frozen=True, tag="custom"):
             with _printing_aside():
                 return _as_score(self._found()(answer, sample))
         except SystemExit as error:  # a script's way to end, which would take the other scores along
-            return Score(None, f"the function ended with sys.exit({error.code!r})")
+            return Score(None, f"{FAILED}the function ended with sys.exit({error.code!r})")
 
     def tried_on(self, sample: Sample) -> tuple[str, bool]:
         """Return how the function fails on an answer that says what the sample's target says, and whether it would on any.
@@ -70,9 +70,9 @@ class Custom(Scorer, frozen=True, tag="custom"):
         except Exception as error:
             return f"{type(error).__name__}: {error}", isinstance(error, NameError | ImportError)
         if said.value is None:
-            return (said.reason, False) if said.reason.startswith(_NO_SCORE) else ("", False)
+            return (said.reason.removeprefix(FAILED), False) if said.reason.startswith(FAILED) else ("", False)
         if self.ends is not None and not self.ends[0] <= said.value <= self.ends[1]:
-            return f"{_NO_SCORE}{said.value:g}, outside of its scale", False
+            return f"the function returned {said.value:g}, outside of its scale", False
         return "", False
 
     @property
@@ -136,7 +136,7 @@ def _loaded(path: str, changed_at: int) -> ModuleType:
     return module
 
 
-_NO_SCORE = "the function returned "
+_NO_SCORE = f"{FAILED}the function returned "
 """How a reason begins where a function returned something else than a score."""
 
 

@@ -9,6 +9,8 @@ import msgspec
 from workbench.records.calls import Sample, Score
 from workbench.scoring.given import Given
 
+FAILED = "the scorer failed: "
+"""With what the reason of a score begins where the scorer itself broke."""
 NO_TEXT = "no text to score"
 """The reason of a score where the answer is a tool call alone and a text was asked."""
 

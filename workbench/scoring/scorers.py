@@ -6,13 +6,11 @@ from workbench.records.calls import Sample, Score
 from workbench.scoring.by_sample import BySample
 from workbench.scoring.given import Given
 from workbench.scoring.kinds import Kind
-from workbench.scoring.scorer import NO_TEXT, CannotJudgeError, Scorer
+from workbench.scoring.scorer import FAILED, NO_TEXT, CannotJudgeError, Scorer
 
 AnyScorer = Kind | BySample
-FAILED = "the scorer failed: "
-"""With what the reason of a score begins where the scorer itself broke."""
 NOTHING_TO_JUDGE_BY = "nothing to judge by: "
-"""The same where the sample does not say what is right; no model's answer to it can be judged."""
+"""With what the reason of a score begins where the sample does not say what is right; no model's answer to it can be judged."""
 
 
 def score(scorer: Scorer, answer: Given, sample: Sample) -> Score:
@@ -25,8 +23,6 @@ def score(scorer: Scorer, answer: Given, sample: Sample) -> Score:
     wants_refusal, ends = sample.metadata.get("refusal") == "right", scorer.ends
     if answer.refused and wants_refusal and ends is not None:
         return Score(ends[1], "refused, which is right here", answer.text)
-    if answer.refused and scorer.refusals is not True:
-        return Score(None, "the answer is refused")
     try:
         wanted = scorer.target_of(sample)
     except CannotJudgeError as error:
@@ -35,7 +31,26 @@ def score(scorer: Scorer, answer: Given, sample: Sample) -> Score:
         return Score(None, _storable(f"{NOTHING_TO_JUDGE_BY}{error}"))
     except Exception as error:
         return Score(None, _storable(f"{FAILED}{type(error).__name__}: {error}"))
+    if answer.refused and scorer.refusals is not True:
+        return Score(None, "the answer is refused")
     return judged(scorer, answer, wanted)
+
+
+def without_use(scorer: Scorer, sample: Sample, what: str) -> Score:
+    """Return the score of an answer that is of no use to any scorer: it has none, and where its sample does not say what is right
+    either, that is why.
+
+    Args:
+        what: What the answer is, such as `truncated`.
+    """
+    if sample.metadata.get("refusal") != "right":
+        try:
+            scorer.target_of(sample)
+        except CannotJudgeError as error:
+            return Score(None, _storable(f"{NOTHING_TO_JUDGE_BY}{error}"))
+        except Exception:  # said of the answers that it would judge
+            pass
+    return Score(None, f"the answer is {what}")
 
 
 def judged(scorer: Scorer, answer: Given, wanted: Any) -> Score:

@@ -429,11 +429,11 @@ def leaves(answer, sample): sys.exit(3)
         ("length", Score(0.5, "2 characters")),
         ("flag", Score(0, "as the function says")),
         ("silent", Score(None, "the function did not judge it")),
-        ("odd", Score(None, "the function returned str, not a number")),
-        ("endless", Score(None, "the function returned nan: not a score")),
-        ("other", Score(None, "the function returned an object with score, not with value")),
+        ("odd", Score(None, "the scorer failed: the function returned str, not a number")),
+        ("endless", Score(None, "the scorer failed: the function returned nan: not a score")),
+        ("other", Score(None, "the scorer failed: the function returned an object with score, not with value")),
         ("broken", Score(None, "the scorer failed: KeyError: 'column'")),
-        ("leaves", Score(None, "the function ended with sys.exit(3)")),
+        ("leaves", Score(None, "the scorer failed: the function ended with sys.exit(3)")),
     ],
 )
 def test_a_function_of_ones_own(name: str, expected: Score, tmp_path: Path) -> None:
