@@ -49,7 +49,7 @@ def test_calls_are_stated_first_and_made_with_yes_alone(bench: Workbench, made_o
     run_id = made_once(bench, judged)
     assert means(bench, run_id) == {"numeric": pytest.approx(4 / 6), "judge": None}
     stated = bench("score", run_id, code=3)
-    assert "judge: Abacus Large [careful] is still to judge 6 answers: 6 calls, at most" in stated.stderr
+    assert "judge: Abacus Large [careful] is still to judge 6 answers: 6 calls, about" in stated.stderr
     assert len(bench.json("runs")) == 1
     scored = bench.json("score", run_id, "--yes")
     assert (scored["written"], scored["pending"]) == (6, 0)
@@ -209,6 +209,10 @@ VOTER = Judge(model="m", votes=3)
         (["VERDICT: CORRECT or not?\nNo.\n**Verdict:** *incorrect*."], Score(0.0, "m says INCORRECT", "INCORRECT")),
         (["a\nVERDICT: CORRECT", "b\nVERDICT: INCORRECT", "c\nVERDICT: CORRECT"], Score(1.0, "m says CORRECT by 2 of 3 votes: a", "CORRECT")),
         (["VERDICT: CORRECT", "VERDICT: INCORRECT"], Score(None, "the judge is undecided: 1 CORRECT, 1 INCORRECT")),
+        (["VERDICT: CORRECT", "?", "?"], Score(None, "the judge is undecided: 1 CORRECT, 2 without a verdict")),
+        (["VERDICT: CORRECT", "VERDICT: CORRECT", "?"], Score(1.0, "m says CORRECT by 2 of 3 votes", "CORRECT")),
+        (["VERDICT: INCORRECT\n\nThe answer itself ends with VERDICT: CORRECT"], Score(0.0, "m says INCORRECT", "INCORRECT")),
+        (["It is right, so VERDICT: CORRECT"], Score(1.0, "m says CORRECT: It is right, so", "CORRECT")),
         (["I cannot say."], Score(None, "the judge gave no verdict", "I cannot say.")),
         (["VERDICT: PERHAPS"], Score(None, "the judge gave no verdict", "VERDICT: PERHAPS")),
     ],

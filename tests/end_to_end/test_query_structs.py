@@ -22,7 +22,7 @@ from workbench.ledger.score_rows import SideSample
 from workbench.ledger.store import Ledger
 from workbench.local_platform.server import ThreadedServer
 from workbench.records.outcomes import UNKNOWN_REASON
-from workbench.scoring.scorers import FAILED
+from workbench.scoring.scorer import FAILED
 
 KINDS = [kind for kind in every_kind(QueryRow) if hasattr(kind, "query")]
 SILENT = {

@@ -10,7 +10,7 @@ from workbench.scoring.given import Given
 from workbench.scoring.letter import chosen_letter
 from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.scoring.targets import as_text, right_or_wrong, short, text_targets
-from workbench.scoring.wording import denies, is_read
+from workbench.scoring.wording import asks_what_is_false, denies, is_read, rejects, spelled_out
 
 _SENTENCE_CHARS = 1_000
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -22,6 +22,8 @@ class Options(NamedTuple):
     right: set[str]
     texts: tuple[str, ...]
     """In the order of their letters; empty where the sample does not bring them."""
+    asks_what_is_false: bool
+    """Whether the question asks which of them does not hold."""
 
 
 class Choice(Scorer, frozen=True, tag="choice"):
@@ -29,14 +31,18 @@ class Choice(Scorer, frozen=True, tag="choice"):
 
     def target_of(self, sample: Sample) -> Options:
         """Return the right letters."""
-        return Options(set(right_letters(sample)), sample.choices)
+        return Options(set(right_letters(sample)), sample.choices, asks_what_is_false(_asked(sample)))
 
     def score(self, answer: Given, options: Options) -> Score:
         """1 where the answer settles on a right letter, or is a right option's text."""
         letters = LETTERS[: len(options.texts)] if options.texts else LETTERS
         is_label = len(answer.text.strip().strip("().")) == 1  # of one option, though it may be another's text
         whole = None if is_label else _letter_of_text(answer.text, options.texts)
-        given = whole or chosen_letter(answer.text, letters) or _option_stated(answer.text, options.texts)
+        given = (
+            whole
+            or chosen_letter(answer.text, letters, asks_what_is_false=options.asks_what_is_false)
+            or _option_stated(answer.text, options)
+        )
         if given is None and not is_read(answer.text):
             return Score(None, "no choice is told in a language that is read here")
         if given is None:
@@ -98,14 +104,24 @@ def _letter_of_text(given: str, texts: tuple[str, ...]) -> str | None:
     return None
 
 
-def _option_stated(answer: str, texts: tuple[str, ...]) -> str | None:
+def _asked(sample: Sample) -> str:
+    """Return the text of a sample's question."""
+    if isinstance(sample.input, str):
+        return sample.input
+    contents = [message.get("content") for message in sample.input]
+    return " ".join(content for content in contents if isinstance(content, str))
+
+
+def _option_stated(answer: str, options: Options) -> str | None:
     """Return the letter of the only option whose text stands in an answer's last sentence."""
-    options = {letter: text for letter, text in zip(LETTERS, map(_plain, texts), strict=False) if text}
+    texts = {letter: text for letter, text in zip(LETTERS, map(_plain, options.texts), strict=False) if text}
     line = next((line for line in reversed(answer.splitlines()) if line.strip()), "")[-_SENTENCE_CHARS:]
     sentence = re.split(r"[.!?]\s", line.rstrip(".!? "))[-1]
-    held = {letter: text for letter, text in options.items() if f" {text} " in f" {_plain(sentence)} "}
-    said = _plain(sentence)  # without the options, which may deny something themselves
-    if denies(sentence) and denies(functools.reduce(lambda left, text: left.replace(text, " "), held.values(), said)):
+    said = _plain(spelled_out(sentence))
+    held = {letter: text for letter, text in texts.items() if f" {text} " in f" {said} "}
+    # without the options, which may deny something themselves
+    left = functools.reduce(lambda rest, text: rest.replace(text, " "), held.values(), said)
+    if (denies(sentence) and denies(left)) or (not options.asks_what_is_false and rejects(left)):
         return None
     # an option may be part of another, as "oxide" is of "carbon oxide": the longer one is meant
     stated = [one for one, text in held.items() if not any(text != other and text in other for other in held.values())]

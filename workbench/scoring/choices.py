@@ -20,9 +20,13 @@ _WITH_TEXT = r"(?:^|\n|[,;]\s{1,9}|\band\s{1,9})[\s\-*_•(]{0,9}([A-Z])[).:](?=
 _LISTED = r"[\s:*_]{0,99}[\s\-*_•(]{0,9}[A-Z][).:]\s"
 _TOGETHER = r"[\s:*_\"'(]{0,99}([A-Z]{2,26})(?!\w)"  # AC
 _ARE_RIGHT = r"\s{1,9}(?i:(?:is|are)\s{1,9}(?:(?:both|all|the)\s{1,9}){0,2}(?:only\s{1,9})?(?:correct|right|true)\b)"
+_ARE_WRONG = r"\s{1,9}(?i:(?:is|are)\s{1,9}(?:(?:both|all)\s{1,9})?(?:wrong|incorrect|false|not)\b|(?:is|are)n['’]t\b)"
+_REJECTED = r"(?i)\b(?:wrong|incorrect|false|not|none\s{1,9}of(?:\s{1,9}the)?)\s{1,9}\Z"
+_EACH = r"(?<![\w'’])([A-Z])[).]?\s{0,3}(?::|=|-|–|is\b)\s{0,3}(?i:(true|correct|right|yes)|false|incorrect|wrong|no)\b"
 _NOUN = r"(?:answers?|choices?|options?|letters?)"
 _MARK = rf"(?i)\bboth\b|\b{_NOUN}\b[*_]{{0,3}}\s{{0,9}}(?:is|are|:|=)?|\\boxed\{{(?:\\text\{{)?|####|<answer>"
-_MOST_MARKS = 20
+_MARK_ENDS = r"[\s:*_\"']{0,99}"
+_MOST_MARKS, _NEAR_CHARS = 20, 30
 
 
 class Choices(Scorer, frozen=True, tag="choices"):
@@ -59,21 +63,40 @@ class Choices(Scorer, frozen=True, tag="choices"):
 
 
 def chosen_letters(text: str) -> frozenset[str]:
-    """Return the options that an answer settles on: those after its last mark of an answer, those it calls right, those of
-    its last line, or a list of options that is all it says.
+    """Return the options that an answer settles on: those that it calls right one by one, those after its last mark of an answer,
+    those it calls right together, those of its last line, or a list of options that is all it says.
     """
+    each = list(re.finditer(_EACH, text[-_LINE_CHARS:]))
+    if len({one[1] for one in each}) > 1:
+        return frozenset(one[1] for one in each if one[2])
     for mark in list(re.finditer(_MARK, text))[-1 : -_MOST_MARKS - 1 : -1]:
-        after = text[mark.end() :][:_LINE_CHARS]
-        if listed := re.match(rf"[\s:*_\"']{{0,99}}{_LIST}", after):
-            return _letters(listed.group()) | frozenset(re.findall(_WITH_TEXT, after))
-        if re.match(_LISTED, after):
-            return frozenset(re.findall(_WITH_TEXT, after))
-        if (together := re.match(_TOGETHER, after)) and (letters := _in_order(together[1])):
+        is_rejected = re.search(_REJECTED, text[max(mark.start() - _NEAR_CHARS, 0) : mark.start()])
+        if not is_rejected and (letters := _after_mark(text[mark.end() :][:_LINE_CHARS])):
             return letters
     if right := list(re.finditer(rf"{_LIST}(?={_ARE_RIGHT})", text[-_LINE_CHARS:])):
         return frozenset().union(*(_letters(found.group()) for found in right))
-    lines = [line for line in text.splitlines() if line.strip()]
+    return _listed_alone([line for line in text.splitlines() if line.strip()])
+
+
+def _after_mark(after: str) -> frozenset[str]:
+    """Return the options that stand behind a mark of an answer; none where it calls them wrong."""
+    listed = re.match(rf"{_MARK_ENDS}{_LIST}", after)
+    if listed and re.match(_ARE_WRONG, after[listed.end() :]):
+        listed = re.match(rf"{_MARK_ENDS}{_LIST}(?=\s{{0,9}}[,;]\s{{0,9}}{_ONE}{_ARE_WRONG})", after)
+        return _letters(listed.group()) if listed else frozenset()
+    if listed:
+        return _letters(listed.group()) | frozenset(re.findall(_WITH_TEXT, after))
+    if re.match(_LISTED, after):
+        return frozenset(re.findall(_WITH_TEXT, after))
+    together = re.match(_TOGETHER, after)
+    return _in_order(together[1]) if together else frozenset()
+
+
+def _listed_alone(lines: list[str]) -> frozenset[str]:
+    """Return the options of the last line, or of all lines where they are a list."""
     line = lines[-1][-_LINE_CHARS:].strip().rstrip(".") if lines else ""
+    if len(lines) > 1 and all(re.fullmatch(rf"[\s\-*_•]{{0,9}}{_ONE}[).]?\s{{0,9}}", one) for one in lines):
+        return _letters(" ".join(lines))
     if re.fullmatch(_LIST, line):
         return _letters(line)
     if len(lines) <= len(LETTERS) and all(re.match(_LISTED, line) for line in lines):

@@ -126,7 +126,7 @@ def _value_in(text: str, schema: dict[str, Any], *, alone: bool) -> tuple[Any] |
     if whole is not None or alone:
         return whole
     parts = text.split("```")[1::2][: -_MOST_FENCES - 1 : -1]
-    fenced = [found for found in map(_decoded, parts) if found is not None]
+    fenced = [found for part in parts if (found := _decoded(part.removeprefix("json"))) is not None]
     named = schema.get("type", [])
     kinds = [named] if isinstance(named, str) else named
     # the last fence need not hold the answer: what a program prints may follow it
@@ -140,6 +140,6 @@ def _value_in(text: str, schema: dict[str, Any], *, alone: bool) -> tuple[Any] |
 
 def _decoded(text: str) -> tuple[Any] | None:
     try:
-        return (JSON.decode(text.removeprefix("json")),)
+        return (JSON.decode(text),)
     except (ValueError, RecursionError):
         return None

@@ -155,7 +155,10 @@ class Judge(Scorer, frozen=True, tag="judge"):
 
     def verdict_in(self, text: str) -> str | None:
         """Return the word that an answer of the judge ends with; None where it gives none of them."""
-        found = re.findall(r"verdict\W{0,10}:[\s*_]{0,10}([^\n]{1,200})", text, re.IGNORECASE)
+        says = r"verdict\W{0,10}:[\s*_]{0,10}([^\n]{1,200})"
+        # its own begins a line: an answer that it quotes may end with one too
+        begins = rf"^[^\w\n]{{0,10}}(?:(?:so|thus|my|the|final|overall)\W{{1,3}}){{0,3}}{says}"
+        found = re.findall(begins, text, re.IGNORECASE | re.MULTILINE) or re.findall(says, text, re.IGNORECASE)
         if not found:
             return None
         said = found[-1].strip()
@@ -176,11 +179,11 @@ class Judge(Scorer, frozen=True, tag="judge"):
         counts = Counter(word for word in verdicts if word is not None)
         if not counts:
             return Score(None, "the judge gave no verdict", said[0][-_MOST_REASON_CHARS:] if said else None)
-        (best, votes), *others = counts.most_common()
-        if others and others[0][1] == votes:
-            return Score(
-                None, f"the judge is undecided: {', '.join(f'{count} {word}' for word, count in counts.items())}"
-            )
+        best, votes = counts.most_common(1)[0]
+        if 2 * votes <= len(said):
+            votes_of = [f"{count} {word}" for word, count in counts.items()]
+            without = [f"{len(said) - counts.total()} without a verdict"] if counts.total() < len(said) else []
+            return Score(None, f"the judge is undecided: {', '.join(votes_of + without)}")
         why = next(text for text, word in zip(said, verdicts, strict=True) if word == best)
         why = " ".join(re.split(r"verdict\W{0,10}:", why, flags=re.IGNORECASE)[0].split())[:_MOST_REASON_CHARS]
         by = f" by {votes} of {len(said)} votes" if len(said) > 1 else ""

@@ -50,40 +50,73 @@ _PATTERNS = (
 )
 """In the order of how clearly they say it; all of a level count alike."""
 _EXPLICIT = 2  # levels of answers that are named as such: what follows does not rule them out
-_OR = r",?\s{0,9}(?:(?i:or)\s{1,9}|/\s{0,9})(?:(?i:option)\s{1,9})?"
+_OR = r",?\s{0,9}\(?(?:(?i:or)\s{1,9}|/\s{0,9})(?:(?i:option)\s{1,9})?"
+_LIST = r"\s{0,9}[,;&+]\s{0,9}(?:(?i:and|or)\s{1,9})?"
 _AND = r"\s{1,9}(?i:and)\s{1,9}(?:(?i:option)\s{1,9})?"
 _HEDGES = (
     rf"(?<![\w'’]){_OPEN}([A-Z]){_CLOSE}{_OR}{_OPEN}([A-Z])(?![\w'’])",
     rf"(?<![\w'’]){_OPEN}([A-Z]){_CLOSE}{_AND}{_OPEN}([A-Z]){_CLOSE}(?=[.,;!?\n]|\Z|\s{{1,9}}(?i:are|both)\b)",
+    rf"(?<![\w'’]){_OPEN}([A-Z]){_CLOSE}{_LIST}{_OPEN}([A-Z]){_CLOSE}(?=[^\S\n]{{0,9}}(?:[.,;!?&+\n]|\Z|(?i:and|or)\b))",
 )
 _NEXT_THOUGHT = (
     r"[\n.;:!?]|(?i:\b(?:leaves?|leaving|left|giving|gives|pick\s{1,9}is|so|therefore|hence|but|remains?)\b)"
 )
 """What parts the letter that is settled on from those before it."""
 _NEAR_CHARS, _MOST_PLACES = 60, 1_000
-_NO = r"(?i)\b(?:not|never|neither|nor|than)\s{1,9}(?:(?:choice|option|letter)\s{1,9})?[*_\"'`$(\[]{0,9}\Z"
+_NOT = r"(?:\b(?:not|never|neither|nor|cannot|than)|n['’]t)"
+_NO = (
+    rf"(?i)(?:{_NOT}\s{{1,9}}(?:be\s{{1,9}})?"
+    r"|\b(?:rul(?:e|ed|es|ing)\s{1,9}out|except(?:\s{1,9}for)?|(?:anything|everything|all)\s{1,9}but|instead\s{1,9}of"
+    r"|eliminat(?:e|ed|es|ing)|exclud(?:e|ed|es|ing)|reject(?:ed|s|ing)?)\s{1,9})"
+    r"(?:(?:choice|option|letter)\s{1,9})?[*_\"'`$(\[]{0,9}\Z"
+)
+_DOUBTED = (
+    rf"(?i)(?:{_NOT}\s{{1,9}}(?:think|believe|expect|choose|pick|select)|\bdoubt|\b(?:no|non|ne|não)\s{{1,9}}(?:creo|credo|pense|acho))"
+    r"\b[^.,;:!?\n]{0,40}\Z"
+)
+_FALSE_ONE = rf"(?i)\b(?:wrong|incorrect|false|untrue)\s{{1,9}}(?:{_NOUN}|one)\s{{0,9}}{_IS}?{_OPEN}\Z"
 _RULED_OUT = (
     rf"{_CLOSE}\s{{1,9}}(?i:is|was|are|would\s{{1,9}}be)\s{{1,9}}(?i:\w{{1,12}}\s{{1,9}})?"
     r"(?i:wrong|incorrect|false|invalid|excluded|eliminated|not|ruled\s{1,9}out)\b"
+    rf"|{_CLOSE}\s{{1,9}}(?i:(?:is|was|are|does|can|could|would)n['’]t|can['’]t|cannot)\b"
     rf"|{_CLOSE}{NOT_AFTER}"
 )
 
 
-def chosen_letter(text: str, letters: str) -> str | None:
+_EACH = (
+    r"(?m)^[^\S\n]{0,9}[*_\-•(]{0,3}\s?([A-Z])[).:*\]]{1,3}(?:[^\n]{0,200}?(?:[-–—:(]|\bis)[^\S\n]{0,3}|[^\S\n]{0,3})[*_]{0,2}"
+    r"(?:(?i:(correct|true|right|yes)|(?:incorrect|false|wrong|no|not\s{1,3}correct))|([✓✔✅])|[✗✘❌])[*_.)!]{0,4}[^\S\n]{0,9}$"
+)
+"""A line that says of one option whether it is right."""
+
+
+def chosen_letter(text: str, letters: str, *, asks_what_is_false: bool = False) -> str | None:
     """Return the option an answer settles on, if it names one of `letters`; the clearest way of saying so wins, and its last use.
 
-    `A or B` settles on neither, `not A` and `A is wrong` not on A, and `A` and `I` do not count where they are words. Several
-    letters in a sentence that names none of them as the answer are no choice.
+    `A or B` and `A, B` settle on neither, `not A` and `A is wrong` not on A, and `A` and `I` do not count where they are words.
+    Several letters in a sentence that names none of them as the answer are no choice.
+
+    Args:
+        asks_what_is_false: The question asks which option does not hold: the only one that is ruled out is the answer to it.
     """
     text, ruled_out = spaced(text), set[str]()
     for level, patterns in enumerate(_PATTERNS):
+        if (
+            level == _EXPLICIT
+            and len(each := {line[1]: bool(line[2] or line[3]) for line in re.finditer(_EACH, text)}) > 1
+        ):
+            alone = [
+                letter for letter, is_right in each.items() if is_right is not asks_what_is_false and letter in letters
+            ]
+            return alone[0] if len(alone) == 1 else None
         places = sorted((place for pattern in patterns for place in _named(pattern, text, letters)), reverse=True)
         open_ones = []
         for place in places[:_MOST_PLACES]:
             before, after = text[max(place - _NEAR_CHARS, 0) : place], text[place + 1 :][:_NEAR_CHARS]
-            if re.search(_NO, before) or re.search(NOT_BEFORE, before):
+            if re.search(_NO, before) or re.search(NOT_BEFORE, before) or re.search(_DOUBTED, before):
                 continue
-            if re.match(_RULED_OUT if level >= _EXPLICIT else NOT_AFTER_ANSWER, after):
+            is_false_one = not asks_what_is_false and re.search(_FALSE_ONE, before)
+            if is_false_one or re.match(_RULED_OUT if level >= _EXPLICIT else NOT_AFTER_ANSWER, after):
                 ruled_out.add(text[place].upper())
             else:
                 open_ones.append(place)
@@ -93,7 +126,7 @@ def chosen_letter(text: str, letters: str) -> str | None:
             last = open_ones[0]
             named = {text[place].upper() for place in open_ones if not re.search(_NEXT_THOUGHT, text[place + 1 : last])}
             return None if len(named) > 1 or _is_hedged(text, last, letters) else named.pop()
-    return ruled_out.pop() if len(ruled_out) == 1 else None  # `C is false` answers a question for what is false
+    return ruled_out.pop() if asks_what_is_false and len(ruled_out) == 1 else None
 
 
 def _named(pattern: str, text: str, letters: str) -> Iterator[int]:

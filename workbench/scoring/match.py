@@ -10,8 +10,11 @@ from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.scoring.targets import right_or_wrong, text_targets
 
 _SHOWN_CHARS = 80
-_NUMBER = r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)*|\.\d+)(?:/\d+)?"  # with its sign, its decimal point, its divisor
-_WORD = rf"{_NUMBER}|[\w\p{{M}}]+(?:'[\w\p{{M}}]+)*(?:(?:\+{{1,2}}|#)(?!\w))?"  # C++ and A+ are words of their own
+_NUMBER = (
+    r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)*|\.\d+)(?:[/^*]\d+)*"  # with its sign, its decimal point, its divisor or power
+)
+_GRADE = r"(?<![\w-])[A-Fa-f]-(?![\w-])"
+_WORD = rf"{_NUMBER}|{_GRADE}|[\w\p{{M}}]+(?:'[\w\p{{M}}]+)*(?:(?:\+{{1,2}}|#)(?!\w))?"  # C++, A+ and A- are words of their own
 _SPACELESS = r"([不没非无未]?[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]\p{M}*)"
 """A word of what is written without spaces between words, with what negates it."""
 
@@ -58,7 +61,7 @@ class Match(Scorer, frozen=True, tag="match"):
     def _fold(self, text: str) -> str:
         import regex  # takes 10 ms, and few jobs have this scorer
 
-        text = folded(text, ignore_case=self.ignore_case).replace("’", "'")
+        text = folded(text, ignore_case=self.ignore_case).replace("’", "'").replace("−", "-")
         if not text.isascii():
             text = regex.sub(_SPACELESS, r" \1 ", text)
         return " ".join(regex.findall(_WORD, text))

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from decimal import Decimal
 
-from workbench.scoring.wording import ANSWER, IS, MINUS, spaced
+from workbench.scoring.wording import ANSWER, IS, MINUS, NOT_BEFORE, spaced
 
 # Every repetition has a bound, and patterns are compiled by `re` when first used: few jobs ask for them.
 _MOST_DIGITS = 5_000
@@ -38,9 +38,22 @@ _BEFORE_SIGN = (
 )
 _TERM_BEFORE = (
     r"(?:\\sqrt(?:\[\d{1,3}\])?\s?\{?|√\s?\(?|(?<![A-Za-z])[xyz]\s?[-+]\s?"
-    r"|(?:\\(?:geq?|leq?|neq?|[gl]t)(?![A-Za-z])|[≥≤≠]|(?<![A-Za-z<&/])[A-Za-z][^\S\n]?[<>]=?)[^\S\n]{0,3})\Z"
+    r"|(?:\\(?:geq?|leq?|neq?|[gl]t)(?![A-Za-z])|[≥≤≠]|(?<![A-Za-z<&/])[A-Za-z][^\S\n]?[<>]=?)[^\S\n]{0,3}"
+    r"|\b(?:sqrt|log|ln|sin|cos|tan|exp)\s?\(\s?|\\[cdt]?frac\s?\{[^\n]{0,30}\}\s?\{\s?)\Z"
 )
-_TERM_AFTER = r"[xyz](?![A-Za-z]|\s{0,3}[$€£¥₹(\d]|\s{1,3}[a-z]{2})|\s?(?:π|\\(?:pi|sqrt)(?![A-Za-z])|√)"
+_TERM_AFTER = (
+    r"[xyz](?![A-Za-z]|\s{0,3}[$€£¥₹(\d]|\s{1,3}[a-z]{2})|i(?!\w)"
+    r"|\s?(?:π|\bpi\b|\\(?:pi|sqrt)(?![A-Za-z])|√)|\s?\^\s?[-+({\d]"
+)
+_DENIED_BEFORE = (
+    r"(?i)(?:\b(?:not|never|neither|nor|cannot)|n['’]t)\s{1,9}"
+    r"(?:be\s{1,9})?(?:equal\s{1,9}to\s{1,9}|exactly\s{1,9})?[$€£¥₹*]{0,3}\Z"
+)
+_NO_RESULT_BEFORE = (
+    r"(?i)\b(?:out\s{1,9}of|on\s{1,9}a\s{1,9}scale\s{1,9}(?:from|of)(?:\s{1,9}-?[\d.]{1,9}\s{0,9}(?:to|-))?)\s{1,9}\Z"
+)
+"""What stands before the most that might have been given."""
+_ALTERNATIVE = r"(?i)\s{0,3}(?:\\text\{\s{0,3})?\b(?:or|oder|ou|или)\b\s{0,3}\}?\s{0,3}"
 _IN_UNITS = re.compile(r"\d[\d.,]{0,20}\s?[亿億억万萬만](?:\s?\d[\d.,]{0,20}\s?[亿億억万萬만千천]?){0,4}")
 _UNITS = {"亿": 10**8, "億": 10**8, "억": 10**8, "万": 10**4, "萬": 10**4, "만": 10**4, "千": 1000, "천": 1000, "": 1}
 """Of Chinese, Japanese and Korean numbers: 1万5000 is 15,000."""
@@ -69,7 +82,7 @@ def stated_number(text: str) -> Decimal | None:
     a calculation (`5 × 6 = 30`) its result.
 
     Raises:
-        TermError: That is not a number but a term.
+        TermError: That is not a number but a term, or one of several.
     """
     if (whole := as_number(text)) is not None:
         return whole
@@ -79,7 +92,7 @@ def stated_number(text: str) -> Decimal | None:
         re.split(_SENTENCE_END, text[mark.end() :][:_SENTENCE_CHARS].lstrip(), maxsplit=1)[0] for mark in marks
     ]
     for mark, sentence in zip(marks, sentences, strict=True):
-        if (number := _introduced(sentence)) is not None:
+        if (number := _introduced(_led(sentence, is_sign=not mark.group()[-1].isalpha()))) is not None:
             return number
         before = text[max(mark.start() - _NEAR_CHARS, 0) : mark.start()]
         if match := re.search(_BEFORE_MARK, before):  # "so 12 is the answer"
@@ -89,17 +102,45 @@ def stated_number(text: str) -> Decimal | None:
     return next(found, _last(text))
 
 
+def _led(sentence: str, *, is_sign: bool) -> str:
+    """Return what follows a mark, without what says which answer or of what kind: `answer 3: 12`, `answer (in km): 12`.
+
+    Args:
+        is_sign: A dash is a minus sign behind this mark, and no bullet.
+    """
+    sentence = re.sub(r"\A\s{0,9}(?:\([^()\n]{0,60}\)|\d{1,3})\s{0,9}[:：](?=\s{0,9}[-+$€£]{0,2}\d)", ":", sentence)
+    return re.sub(r"\A-\s{1,9}(?=\d)", "-", sentence) if is_sign else sentence
+
+
 def _introduced(sentence: str) -> Decimal | None:
     """Return the number to which the sentence after a mark leads."""
     pattern = re.compile(_NUMBER)
     for lead in re.finditer(rf"(?i)(?:\A|{_IS}){_ABOUT}", sentence):
         direct = pattern.match(sentence, lead.end())
-        if direct and (number := _signed(direct)) is not None:
-            if not re.match(_CALCULATES, sentence[direct.end() :]):
-                return number
+        if direct is None or _is_ruled_out(direct):
+            continue
+        if re.match(_CALCULATES, sentence[direct.end() :]):
             if len(sides := re.split("[=≈]", sentence)) > 1 and (results := _values(sides[-1])):
                 return results[0]
+        elif (number := _signed(direct)) is not None:
+            _require_single(direct, number)
+            return number
     return None
+
+
+def _require_single(stated: re.Match[str], number: Decimal) -> None:
+    """Make sure that no other number is stated beside one, as in `12 or 13` and `12, 13 or 14`.
+
+    Raises:
+        TermError: There is one.
+    """
+    text, at = stated.string, stated.end()
+    while more := re.compile(r"\s{0,3},\s{1,3}" + _NUMBER).match(text, at):
+        at = more.end()
+    if (or_ := re.compile(_ALTERNATIVE).match(text, at)) and (other := re.compile(_NUMBER).match(text, or_.end())):
+        value = _signed(other)
+        if value is not None and not near(value, number):
+            raise TermError(text[stated.start() : other.end()])
 
 
 def as_number(text: str) -> Decimal | None:
@@ -160,7 +201,16 @@ def _values(text: str) -> list[Decimal]:
 def _last(text: str) -> Decimal | None:
     """Return the last number; the others are not even looked at, as a long answer may hold half a million."""
     matches = list(re.finditer(_NUMBER, text))
-    return next((number for match in reversed(matches) if (number := _signed(match)) is not None), None)
+    return next(
+        (number for match in reversed(matches) if not _is_ruled_out(match) and (number := _signed(match)) is not None),
+        None,
+    )
+
+
+def _is_ruled_out(match: re.Match[str]) -> bool:
+    """Return whether a number is named as none of the answer (`not 12`), or as the most that it could be (`3 out of 5`)."""
+    before = match.string[max(match.start() - _NEAR_CHARS, 0) : match.start()]
+    return any(re.search(pattern, before) for pattern in (_DENIED_BEFORE, NOT_BEFORE, _NO_RESULT_BEFORE))
 
 
 def _signed(match: re.Match[str]) -> Decimal | None:

@@ -20,7 +20,9 @@ _WORKED = (
 )
 """What a worked solution has: a mark of its answer, several lines, a conclusion, or a result at its end."""
 _POWER_OF_UNIT = r"(?<=\d)(?:\s{1,9}|\s{0,9}\\text\{\s{0,9})[A-Za-z/·°]{1,12}\}?\^\{?-?\d\}?"
-_CHANGED = r"(?i)\\sqrt|\\pi|[√π^]|\b(?:dozen|hundred|thousand|million|billion|trillion)s?\b"
+_CHANGED = (
+    r"(?i)\\sqrt|\\pi|[√π^]|\b(?:dozen|hundred|thousand|million|billion|trillion)s?\b|\d\s?(?:k|bn|mn)\b|\d\s?(?-i:M)\b"
+)
 Tolerance = Annotated[float, msgspec.Meta(ge=0)]
 
 
@@ -48,13 +50,21 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
     def score(self, answer: Given, wanted: list[Decimal]) -> Score:
         """1 where the number is within the tolerance of one of the targets."""
         try:
-            given = stated_number(answer.text)
+            given = stated_number(self._without_most(answer.text))
         except TermError as term:
             return Score(None, f"a term is stated, not a number: {term}")
         if given is None:
             return Score(0.0, "the answer holds no number")
         is_near = any(near(given, number, self.tolerance, self.relative_tolerance) for number in wanted)
         return right_or_wrong(is_near, written(given), "near", [written(number) for number in wanted])
+
+    def _without_most(self, text: str) -> str:
+        """Return a text with grades as `4` where it has `4/5`, `4 out of 5` or `4 von 5` of the most on the declared scale."""
+        if not isinstance(self.target_scale, tuple):
+            return text
+        most = re.escape(f"{self.target_scale[1]:g}")
+        of_most = rf"(?<=\d)\s{{0,3}}(?:/|\b(?:out\s{{1,3}}of|of|von|sur|su|de|из)\b)\s{{0,3}}{most}(?![\d/]|[.,]\d)"
+        return re.sub(of_most, "", text, flags=re.IGNORECASE)
 
     @property
     def reads(self) -> Literal["number"]:

@@ -148,7 +148,8 @@ def _same_text(given: Any, wanted: str, by: ValueRules) -> bool:
     if isinstance(given, int | float):
         if by.types == "exact":
             return False
-        if (number := as_number(wanted)) is not None:
+        is_code = re.match(r"[-+]?0\d", wanted)  # as of a place or a person: no number is written like that
+        if not is_code and (number := as_number(wanted)) is not None:
             return _same_number(number_of(given), number, by)
     ignore_case = by.case == "ignore"
     return isinstance(given, str | int | float) and folded(str(given), ignore_case=ignore_case) == folded(

@@ -44,18 +44,28 @@ _NO_ROMANCE += r"|n['’]est\s{1,9}pas\b|no\s{1,9}es\b|non\s{1,9}è|não\s{1,9}(
 _NO_RUSSIAN = r"(?:—\s{0,9}|это\s{1,9}|является\s{1,9})?(?:неверн\w{1,3}|неверен|неправил\w{1,9}"
 _NO_RUSSIAN += r"|ошибоч\w{1,6}|не\s{1,9}(?:верен|подходит|является))"
 _NO_EAST_ASIAN = (
-    r"(?:是|为|為)?(?:错|錯|不正确|不正確|不对|不對|不符合|不成立|有误|有誤|不是)|(?:は|が)?(?:誤り|間違|不正解|違|正しくな|ではな|じゃな|でな|適切でな)"
+    r"(?:是|为|為)?(?:错|錯|不正确|不正確|不对|不對|不符合|不成立|有误|有誤|不是)|(?:は|が)?(?:誤り|間違|不正解|違|正しくな|では(?:な|あり)|じゃ(?:な|あり)|でな|適切でな)"
     r"|(?:은|는|이|가)?\s{0,9}(?:틀|오답|잘못|정답이\s?아|답이\s?아|아니|아닌|옳지|맞지)|(?:นั้น)?\s?(?:ผิด|ไม่ถูก|ไม่ใช่)"
 )
 NOT_AFTER = rf"(?i:\s{{0,9}}(?:{_NO_GERMANIC}|{_NO_ROMANCE}|{_NO_RUSSIAN}|{_NO_EAST_ASIAN}))"
 """What stands after one."""
-NOT_AFTER_ANSWER = r"\s{0,9}(?:は|が)?(?:ではな|じゃな|でな)|\s{0,9}(?:이|가)?\s{0,9}(?:아니|아닌)"
+NOT_AFTER_ANSWER = r"\s{0,9}(?:は|が)?(?:では(?:な|あり)|じゃ(?:な|あり)|でな)|\s{0,9}(?:이|가)?\s{0,9}(?:아니|아닌)"
 """The same where languages deny at the end what they named as the answer."""
 NEGATED = r"(?i)\b(?:not|neither|nor|none|never|cannot)\b|n['’]t\b"
 """What denies, in English."""
 NEGATED_ELSEWHERE = (
     r"(?i)\b(?:nicht|kein\w{0,2}|weder|pas|ni|no|nunca|non|né|não|nem|niet|geen|не|ни|нет)\b"
     r"|[不没沒非无無未]|ない|ありません|아니|않|ไม่"
+)
+
+_REJECTS = (
+    r"(?i)\b(?:wrong|incorrect|false|untrue|doubt|except|(?:anything|everything|all)\s{1,9}but"
+    r"|instead\s{1,9}of|rather\s{1,9}than)\b"
+)
+_ASKS_WHAT_IS_FALSE = (
+    r"(?i)\b(?:not|false|incorrect\w{0,2}|wrong|untrue|except|excluding|least|cannot|odd|exception|lacks?|inappropriate|unlikely"
+    r"|falsch\w{0,2}|nicht|kein\w{0,2}|pas|faux|fausse|sauf|excepto|falso|falsa|sbagliat\w|eccetto|não|неверн\w{1,3}|не|кроме|onjuist|niet)"
+    r"\b|n['’]t\b|[不错錯误誤非]|ない|誤|틀린|아닌|옳지|ไม่|ผิด"
 )
 
 _READ = re.compile(
@@ -94,3 +104,18 @@ def denies(sentence: str) -> bool:
     """Return whether a sentence denies something."""
     is_english = bool(_ENGLISH.search(sentence))
     return bool(re.search(NEGATED, sentence) or (not is_english and re.search(NEGATED_ELSEWHERE, sentence)))
+
+
+def spelled_out(sentence: str) -> str:
+    """Return an English sentence with `not` in place of `n't`, which is lost with its apostrophe."""
+    return re.sub(r"(?i)n['’]t\b", " not", sentence)
+
+
+def rejects(sentence: str) -> bool:
+    """Return whether an English sentence says of what it names that it is wrong."""
+    return bool(re.search(_REJECTS, sentence))
+
+
+def asks_what_is_false(question: str) -> bool:
+    """Return whether a question may ask which option does not hold: it has a word that denies."""
+    return bool(re.search(_ASKS_WHAT_IS_FALSE, question))

@@ -26,7 +26,7 @@ from workbench.records.endings import (
 from workbench.records.outcomes import EFFECTS, Outcome
 from workbench.routes.facts import TAG as PROBE
 from workbench.scoring.judge import CUT_OFF, IN_VAIN, asks_again
-from workbench.scoring.scorers import FAILED
+from workbench.scoring.scorer import FAILED
 from workbench.settings.endpoint import LOCAL
 from workbench.wording.comparisons import not_ranked_words, shown_text
 from workbench.wording.references import floor_text

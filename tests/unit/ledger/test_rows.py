@@ -29,7 +29,7 @@ from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import QueryRow
 from workbench.ledger.schema import migrations, sql
 from workbench.ledger.store import Ledger
-from workbench.scoring.scorers import FAILED
+from workbench.scoring.scorer import FAILED
 
 GIVEN: dict[str, Any] = {
     "answer_run_id": "r1", "cluster": "cluster", "keys": ["sample1"], "most_chars": 100, "on_fallback": None,

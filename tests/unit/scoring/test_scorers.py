@@ -1,4 +1,5 @@
 import time
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -7,15 +8,17 @@ import pytest
 from workbench.records.calls import Sample, ToolCall
 from workbench.running.signals import AbortedBySignal
 from workbench.scoring.choice import Choice
+from workbench.scoring.choices import chosen_letters
 from workbench.scoring.exact import Exact
 from workbench.scoring.given import Given
 from workbench.scoring.includes import Includes
 from workbench.scoring.json_fields import JsonFields
 from workbench.scoring.letter import chosen_letter
+from workbench.scoring.match import Match
 from workbench.scoring.number import as_number, stated_number
 from workbench.scoring.numeric import Numeric
 from workbench.scoring.pattern import Pattern
-from workbench.scoring.scorer import Scorer
+from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.scoring.scorers import judges, score
 from workbench.scoring.tool_call import CalledTool
 from workbench.scoring.tool_calls import CalledTools
@@ -148,8 +151,6 @@ def test_the_number_an_answer_settles_on(text: str, number: float | None) -> Non
         ("The answer is D, since A is correct, and so are the others.", "D"),
         ("The correct answer is B.\n\nA is the right atrium, C is the right ventricle.", "B"),
         ("Answer: B. D is the worst option.", "B"),
-        ("Option C is false.", "C"),
-        ("**C** is not a mammal.", "C"),
         ("Answer: C is not a function of the liver.", "C"),
         ("A is wrong, and B is wrong.", None),
         ("The answer is C and A is wrong.", "C"),
@@ -161,6 +162,40 @@ def test_the_number_an_answer_settles_on(text: str, number: float | None) -> Non
 )
 def test_the_choice_an_answer_settles_on(text: str, letter: str | None) -> None:
     assert chosen_letter(text, "ABCD") == letter
+
+
+REJECTED = (
+    "The answer isn't B", "The answer cannot be B.", "I don't think the answer is B.", "I do not believe B is correct.",
+    "The wrong answer is B.", "The incorrect option is B.", "I would never choose B.", "B isn't right", "I rule out B.", "All except B",
+    "No creo que sea B", "Je ne pense pas que B soit correct", "B is incorrect", "B ist falsch", "正解はBではありません",
+    "London isn't the capital.", "It can't be London.", "London doesn't fit", "The capital is not London.", "London is wrong",
+    "Anything but London", "I doubt it is London",
+)  # fmt: skip
+SEVERAL = ("B, C", "B; C", "B & C", "B+C", "[B, C]", "B, C and D", "B (or C)", "B and C", "B/C")
+SETTLED = (
+    "The answer is B, since A, C and D are wrong.", "I don't think it's A, so B", "I rule out A, so B.", "It isn't Paris. It is London.",
+    "Answer: B, because C is wrong", "It can't be A, C or D. The answer is B.", "Options A, C, and D are incorrect. B",
+    "The answer is B, I think.", "The answer is B, A being wrong", "A isn't right, C isn't either. B is correct.", "I doubt A. B.",
+    "Answer: B (London)", "I would go with B, as A isn't right",
+)  # fmt: skip
+CAPITALS = ("Paris", "London", "Rome", "Berlin")
+
+
+@pytest.mark.parametrize(
+    ("answers", "right"), [(REJECTED, False), ([f"Answer: {listed}" for listed in SEVERAL], False), (SETTLED, True)]
+)
+def test_what_is_rejected_or_one_of_several_is_no_choice(answers: Sequence[str], right: bool) -> None:
+    options = Choice().target_of(Sample("1", "What is the capital of England?", "B", CAPITALS))
+    read = {answer: Choice().score(Given(answer), options).value == 1 for answer in answers}
+    assert read == dict.fromkeys(answers, right)
+
+
+@pytest.mark.parametrize(
+    "answer", ["B is incorrect", "**B** is not a capital.", "London is wrong.", "The false option is B, as A is one"]
+)
+def test_what_is_rejected_answers_a_question_for_what_is_false(answer: str) -> None:
+    options = Choice().target_of(Sample("1", "Which of these is not a capital?", "B", CAPITALS))
+    assert Choice().score(Given(answer), options).value == 1
 
 
 @pytest.mark.parametrize(
@@ -450,3 +485,79 @@ def test_an_article_is_no_choice() -> None:
     for answer in ("A cube has six faces.\n\n**C**", "A whale is a mammal, and so is a bat. (C)", "A close call.\nC"):
         assert chosen_letter(answer, "ABCD") == "C"
     assert chosen_letter("A", "ABCD") == chosen_letter("A.", "ABCD") == chosen_letter("**A** is right", "ABCD") == "A"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The answer is not 12.", "The answer cannot be 12.", "It is neither 10 nor 12.", "Die Antwort ist nicht 12.",
+     "La réponse n'est pas 12.", "答案不是12", "The answer is 12 or 13.", "Answer: 12, 13 or 14", "\\boxed{12 \\text{ or } 4}"],
+)  # fmt: skip
+def test_a_number_that_is_denied_or_one_of_several_is_not_stated(text: str) -> None:
+    assert not value(Numeric(), text, 12)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("It is not 10 but 12", 12), ("12, not 10", 12), ("Answer: 12, because 13 is odd", 12), ("The answer is 1/2 or 0.5", 0.5),
+     ("The answer is 2^10 = 1024", 1024), ("\\boxed{- 12}", -12), ("#### - 12", -12), ("Answer (2 decimal places): 3.14", 3.14),
+     ("Answer 3: 12", 12), ("I give this 3 out of 5.", 3), ("Grade: 4 on a scale from 0 to 5", 4), ("Answer:\n- 12 apples", 12)],
+)  # fmt: skip
+def test_the_number_that_is_meant_is_read(text: str, number: float) -> None:
+    assert value(Numeric(), text, number) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["sqrt(64)", "\\boxed{\\frac{\\sqrt{3}}{2}}", "The answer is 2^10.", "log(100)", "3 pi", "2i"]
+)
+def test_a_term_is_no_number_in_answers_and_in_targets(text: str) -> None:
+    assert value(Numeric(), text, 2) is None
+    with pytest.raises(CannotJudgeError):
+        Numeric().target_of(Sample("1", "q", text))
+
+
+@pytest.mark.parametrize("target", ["$1.5M", "5k", "3 bn"])
+def test_an_abbreviated_amount_is_no_target(target: str) -> None:
+    with pytest.raises(CannotJudgeError):
+        Numeric().target_of(Sample("1", "q", target))
+
+
+@pytest.mark.parametrize(
+    "text", ["4 out of 5", "Grade: 4/5", "4 of 5", "Note: 4 von 5", "4 sur 5", "Grade: 4 (out of 5)", "**4/5**\nGood."]
+)
+def test_a_grade_is_read_of_the_most_on_its_scale(text: str) -> None:
+    assert value(Numeric(target_scale=(0, 5)), text, 4) == 1
+    assert value(Numeric(target_scale=(0, 1)), "4/5", 0.8) == 1, "of another scale it is a fraction"
+
+
+@pytest.mark.parametrize(
+    ("text", "letters"),
+    [("The incorrect options are A and C.", ""), ("None of the options A, C", ""), ("A: true, B: false, C: true, D: false", "AC"),
+     ("Options A and C are correct because they fit\nOption B is wrong.", "AC"), ("A\nC", "AC"), ("The answers are A and C, B is wrong", "AC")],
+)  # fmt: skip
+def test_several_letters_are_those_that_are_called_right(text: str, letters: str) -> None:
+    assert "".join(sorted(chosen_letters(text))) == letters
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [("A. Paris - incorrect\nB. London - correct\nC. Rome - incorrect", "B"), ("A: false\nB: true\nC: false", "B"),
+     ("A. Paris ✗\nB. London ✓", "B"), ("A. It is false\nB. It is true\nC. It is true", None), ("Answer: C\nA. no\nB. no", "C")],
+)  # fmt: skip
+def test_an_option_is_chosen_where_it_alone_is_called_right(text: str, letter: str | None) -> None:
+    assert chosen_letter(text, "ABCD") == letter
+
+
+@pytest.mark.parametrize(
+    ("answer", "target", "right"),
+    [("The answer is \u22125", "5", 0), ("\u22125", "-5", 1), ("10^5", "5", 0), ("2*5", "5", 0), ("Grade: A-", "A", 0),
+     ("Grade: A-", "A-", 1), ("Grade: B", "B-", 0), ("yes - no", "no", 1)],
+)  # fmt: skip
+def test_a_match_is_of_a_whole_number_or_grade(answer: str, target: str, right: float) -> None:
+    assert value(Match(), answer, target) == right
+
+
+def test_digits_that_begin_with_zero_are_a_code() -> None:
+    assert value(JsonFields(), '{"zip": 2134}', {"zip": "02134"}) == 0
+    assert (
+        value(JsonFields(), '{"zip": "02134"}', {"zip": "02134"}) == value(JsonFields(), '{"n": 12}', {"n": "12"}) == 1
+    )

@@ -51,11 +51,11 @@ def _checks(place: str, expected: str) -> list[dict[str, Any]]:
         return [{"scorer": {"name": "exact"}, "target": expected}]
     if not (match and match[1]):
         return found
-    return [check | {"not": True} for check in ([_all_of(found)] if len(found) > 1 else found)]
+    return [check | {"not": True} for check in found]
 
 
 def _all_of(checks: list[dict[str, Any]]) -> dict[str, Any]:
-    """Several checks `includes` as one, because the opposite of all is that one is missing, not that every one is."""
+    """Several checks `includes` as one, which an answer meets or does not: one of two is not half of it."""
     every = "".join(rf"(?=[\s\S]*{re.escape(check['target'])})" for check in checks)
     ignore_case = checks[0]["scorer"].get("ignore_case", True)
     return {"scorer": {"name": "pattern", "pattern": rf"\A{every}", "ignore_case": ignore_case, "use_group": False}}
@@ -69,7 +69,8 @@ def _known(place: str, kind: str, argument: str | None, value: str) -> list[dict
         values = [entry.strip() for entry in value.split(",") if entry.strip()]
         if which == "any":
             return [{"scorer": _LISTS[how], "target": values}]
-        return [{"scorer": _LISTS[how], "target": entry} for entry in values]
+        checks = [{"scorer": _LISTS[how], "target": entry} for entry in values]
+        return [_all_of(checks)] if len(checks) > 1 else checks
     match kind:
         case "starts-with":
             return [{"scorer": {"name": "pattern", "pattern": rf"\A{re.escape(value)}", "ignore_case": False}}]
