@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, Protocol
 
@@ -14,10 +15,12 @@ import pytest
 from aiohttp import web
 
 from tests.contract.asking import ASKED, FORCED, TOOL, Caller, joined, platform_of
+from tests.contract.clocks import HeldClock
 from tests.contract.lying_server import RAW, Lying
 from tests.waiting import until
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.shared import Surroundings
 from workbench.local_platform.state import State
 
 SECRET = "sk-of-the-model-server-itself"
@@ -151,7 +154,7 @@ def test_a_secret_that_is_not_set_is_401_for_that_route_only(served: Served, mon
     [
         ("page", 500, 3), ("cut json", 500, 3), ("no choices", 500, 3), ("empty choices", 500, 3), ("no message", 500, 3),
         ("reset", 500, 3), pytest.param("hang", 504, 3, marks=pytest.mark.slow),
-        ("cut body", 500, 3), ("500", 500, 3), ("503", 503, 3), ("530", 530, 3), ("400", 400, 1), ("301", 500, 3),
+        ("cut body", 500, 3), ("500", 500, 3), ("503", 503, 3), ("530", 530, 3), ("400", 400, 1), ("301", 500, 1),
     ],
 )  # fmt: skip
 def test_a_lying_server_is_tried_again_and_told_of(served: Served, model: str, status: int, attempts: int) -> None:
@@ -161,7 +164,8 @@ def test_a_lying_server_is_tried_again_and_told_of(served: Served, model: str, s
         assert reply.json()["error"]["message"]
         assert len(served.lying.bodies) == attempts
         open_draws = len(server.platform.state.draws(unsettled_only=True))
-    may_have_generated = model not in ("400", "503", "530", "empty choices", "no message")  # two say what they used
+    used_nothing = ("400", "503", "530", "301")
+    may_have_generated = model not in (*used_nothing, "empty choices", "no message")  # two say what they used
     assert open_draws == (3 if may_have_generated else 0)
 
 
@@ -318,6 +322,42 @@ def test_no_attempt_begins_once_the_allowance_is_used_up(served: Served, exhaust
         assert caller.ask("m").status_code == (200 if exhausted == "fallback" else 500)
         assert len(server.platform.state.draws()) == attempts
         assert server.platform.statistics.as_object()["routes"]["m"]["attempts"] == 1
+
+
+def test_what_is_in_flight_uses_no_allowance_up(served: Served) -> None:
+    """By the cap of a single request that is under way, nothing would be left for anybody."""
+    held = {"id": "held", "simulated": "prose", "latency_ms": {"median": 1_000}}
+    mine = {"id": "m", "base_url": served.url, "upstream": "ok", "secret_env": "LYING_KEY"}
+    config = platform_of(mine, held, allowance={"units": 1000})
+    with (
+        HeldClock() as clock,
+        ThreadedServer(config, State(), around=Surroundings(clock=clock)) as server,
+        Caller(server) as caller,
+        ThreadPoolExecutor() as threads,
+    ):
+        asked = threads.submit(caller.ask, "held", max_tokens=100_000)
+        until(lambda: server.platform.accounts.drawn_units("lab") >= 1000)
+        assert caller.ask("m", max_tokens=5).status_code == 200
+        clock.let_go()
+        assert asked.result().status_code == 200
+
+
+def test_no_cap_is_taken_for_more_than_a_model_generates(served: Served) -> None:
+    with front(served.url, allowance={"units": 10_000_000}) as server, Caller(server) as caller:
+        assert caller.ask("500", max_tokens=2**31 - 1).status_code == 500
+        assert caller.ask("ok").status_code == 200, "an account was barred for the rest of its window"
+        most = [draw.estimated_tokens for draw in server.platform.state.draws(unsettled_only=True)]
+    assert len(most) == 3
+    assert max(filter(None, most)) <= 2**17 + 100
+
+
+def test_every_attempt_is_counted_once(served: Served) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        caller.ask("500", stream=True)
+        caller.ask("400", stream=True)
+        caller.ask("500")
+        counts = server.platform.statistics.draws
+        assert {key: counts[key] for key in counts if counts[key]} == {("500", "estimated"): 6, ("400", "released"): 1}
 
 
 def test_the_attempts_of_a_call_are_one_call_to_its_account(served: Served) -> None:

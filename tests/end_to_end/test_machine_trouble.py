@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -192,3 +193,26 @@ def test_a_damaged_journal_is_named_by_whatever_command_takes_it_in(bench: Workb
     done = bench(*command.split())
     assert f"note: a journal was damaged on the disk: its unreadable parts are in {journal}" in done.stderr
     assert "a journal was damaged" not in bench(*command.split()).stderr, "it is said once"
+
+
+@pytest.mark.parametrize("to", first_of(None, "elsewhere"))
+def test_a_journal_that_is_taken_away_stops_the_run_and_loses_no_answer(tmp_path: Path, to: str | None) -> None:
+    with ThreadedServer(quick(load_config(), 150)) as server:
+        bench, sent = Workbench(tmp_path, server), server.platform.statistics.requests
+        bench.write("sums.jsonl", sums(60))
+        bench.write("job.toml", job("sim/instant", limit=4))
+        process = bench.start("run", "job.toml", "--json", "--no-report")
+        until(lambda: sum(sent.values()) >= 8)
+        folder = bench.folder / "ledger.duckdb.journal"
+        shutil.rmtree(folder) if to is None else folder.rename(bench.folder / to)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 3, err
+        result = json.loads(out)
+        assert result["pending"] > 0
+        taken = "removed" if to is None else "moved"
+        assert f"the journal was {taken} while it was written" in result["reason"]
+        assert "internal error" not in err
+        if to is None:
+            again = bench.json("run", "job.toml", "--no-report")
+            assert again["reused"] == result["completed"]
+            assert sum(sent.values()) == 60, "nothing was paid for twice"

@@ -649,7 +649,7 @@ NOT_HERE = {
     "ledger/combined.py: _stage_live": "a damaged journal",
     "ledger/combined.py: _not_a_ledger": "a damaged ledger",
     "local_platform/accounts.py: open_draw": "a full disk",
-    "running/spending.py: _patiently_locked": "a process that was stopped while it held the lock",
+    "running/spending.py: _lock_patiently": "a process that was stopped while it held the lock",
     "local_platform/state.py: _look_after_file": "a file that is deleted while a platform serves",
     "local_platform/state.py: revoke_key": "two keys whose ids begin alike",
 }

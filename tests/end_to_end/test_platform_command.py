@@ -10,6 +10,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import UTC, date, datetime
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -142,11 +143,45 @@ def test_one_platform_serves_with_a_state(desk: Workbench) -> None:
     told = desk("platform", "serve", "--port", "0", code=5).stderr
     assert f"process {server.pid} serves a platform with the state" in told
     assert "whose limits are those of one; --state FILE names another" in told
+    (desk.folder / "link.sqlite").symlink_to("platform.sqlite")
+    desk("platform", "serve", "--port", "0", "--state", "link.sqlite", code=5)  # which is the same one
     key_for(desk)  # keys are made meanwhile all the same
     server.kill()
     server.communicate()
     again, _ = serve(desk.folder)
     stopped(again)
+
+
+def test_a_draw_that_a_kill_left_open_says_so(desk: Workbench) -> None:
+    desk.write("platform.toml", SLOW.replace("700", "600000"))
+    key = key_for(desk)
+    server, said = serve(desk.folder)
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(slow_answer, said["base_url"], key)
+        until(lambda: State(desk.folder / "platform.sqlite").draws())
+        server.kill()
+        server.communicate()
+        with pytest.raises(httpx.HTTPError):
+            asking.result()
+    again, _ = serve(desk.folder)
+    assert "the platform was killed before its answer was in" in desk("platform", "usage", "--unsettled").stdout
+    stopped(again)
+
+
+def test_the_clock_of_a_platform_that_is_served_is_that_of_its_command(
+    desk: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write("platform.toml", SLOW)
+    key = key_for(desk)
+    monkeypatch.setenv("WORKBENCH_NOW", "2026-01-20T02:00Z")
+    desk.environment["WORKBENCH_NOW"] = "2026-01-20T02:00Z"
+    server, said = serve(desk.folder)
+    usage = httpx.get(f"{said['base_url']}/api/usage", headers={"Authorization": f"Bearer {key}"}).json()
+    assert usage["as_of"].startswith("2026-01-20T02:0")
+    desk("platform", "usage", "add", "lab", "7")
+    (added,) = State(desk.folder / "platform.sqlite").draws()
+    assert datetime.fromtimestamp(added.at, UTC).date() == date(2026, 1, 20)
+    stopped(server)
 
 
 @pytest.mark.slow

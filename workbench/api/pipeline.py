@@ -331,7 +331,7 @@ async def _scored(
 
 
 def _with_scores_ingested(ledger: Ledger, end: RunEnd, done: Ingested) -> RunEnd:
-    """Return the end of a run that says what became of the journal of its scores."""
+    """Return the end of a run with notes about the ingest of its scores."""
     notes = [*end.notes, *done.set_aside_messages()]
     if done.deferred and not any(done.deferred in note for note in notes):  # else it is said of the answers already
         notes.append(f"scores are not ingested yet, but safe in {ledger.journal_folder}: {done.deferred}")

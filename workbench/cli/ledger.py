@@ -112,8 +112,8 @@ def recover(journals: Path | None, as_json: bool, **given: Any) -> None:
 def compact(as_json: bool, **given: Any) -> None:
     """Rewrite the ledger without gaps; of a team's, merge small files and remove those that nothing names any more."""
     found = ledger_to_change(options.where(given))
-    say_notes(ingest(found).set_aside_messages())
     done = compact_ledger(found)
+    say_notes(done.set_aside)
     sizes, kept = {"before_bytes": done.before_bytes, "after_bytes": done.after_bytes}, ""
     if done.kept_days:
         sizes["older_bytes"] = done.older_bytes

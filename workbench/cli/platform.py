@@ -28,6 +28,7 @@ from workbench.cli.platform_files import (
     known_account,
     load,
     open_state,
+    platform_clock,
     reload_served,
     served_by,
     serving,
@@ -58,6 +59,7 @@ from workbench.settings.environment import read_environment
 Announce = Callable[[str, str | None], None]
 _NAMED = 5
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_KILLED = "the platform was killed before its answer was in"
 
 
 @click.group()
@@ -152,7 +154,7 @@ def serve(ctx: click.Context, /, ephemeral: bool, access_log: bool, answered: tu
         raise InputError(Fault("--host", problem))
     loaded = load(files)
     key = new_key() if ephemeral else None
-    kept = State(busy_s=0.0) if ephemeral else open_state(files, busy_s=0.0)
+    kept = State(busy_s=0.0, clock=platform_clock()) if ephemeral else open_state(files, busy_s=0.0)
     if key is None:
         _require_keys(loaded, kept)
     environment = read_environment(Path.cwd()).values()
@@ -164,7 +166,12 @@ def serve(ctx: click.Context, /, ephemeral: bool, access_log: bool, answered: tu
     log = AccessLog(sys.stderr) if access_log else None
     alone = nullcontext() if ephemeral else serving(files)
     with alone as known, _answer_key([load_job(Path(path)) for path in answered]) as answers:
-        served = Platform(loaded, kept, own, log, Surroundings(environment, answers=answers))
+        if not ephemeral:
+            with explained():
+                kept.explain_left_open(_KILLED)
+        served = Platform(
+            loaded, kept, own, log, Surroundings(environment, platform_clock(loaded.clock_speed), answers)
+        )
         server = Server(served, given["host"], given["port"], drain_s=given["drain_s"])
         announce = _announcer(served, files, known, given["as_json"])
         try:

@@ -13,9 +13,11 @@ import click
 import msgspec
 
 import workbench.display.commands as commands
+import workbench.settings.clock as clock
 from workbench.api.session import checked_config
 from workbench.cli.output import say
 from workbench.errors import Fault, InputError, LockHeldError, nearest
+from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig, load_config
 from workbench.local_platform.state import State, StateError
 
@@ -79,6 +81,11 @@ def load(files: Files) -> PlatformConfig:
     return loaded
 
 
+def platform_clock(speed: float = 1.0) -> Clock:
+    """Return the clock of a platform: the machine's, or as the environment sets it."""
+    return Clock(speed, clock.now() if clock.is_set() else None)
+
+
 def open_state(files: Files, *, make: bool = False, busy_s: float = 5.0) -> State:
     """Open the state.
 
@@ -92,7 +99,7 @@ def open_state(files: Files, *, make: bool = False, busy_s: float = 5.0) -> Stat
         hint = f"`{commands.create_key()}` creates one; `serve --ephemeral` needs none"
         raise InputError(Fault(str(files.state_path), "there is no platform state yet", hint))
     with explained():
-        return State(files.state_path, busy_s=busy_s)
+        return State(files.state_path, busy_s=busy_s, clock=platform_clock())
 
 
 class Served(msgspec.Struct, frozen=True):
@@ -136,7 +143,8 @@ class Serving:
 
 
 def _serving_path(files: Files) -> Path:
-    return files.state_path.with_name(f"{files.state_path.name}.serving")
+    path = files.state_path.resolve()  # a link and what it names are one state
+    return path.with_name(f"{path.name}.serving")
 
 
 def served_by(files: Files) -> Served | None:

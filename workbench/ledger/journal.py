@@ -11,6 +11,7 @@ Frames are compressed and written on the caller's thread (5 µs and 2 µs a reco
 more), and synced by a thread of their own, one `fdatasync` for everything written since the last.
 """
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -156,10 +157,21 @@ class JournalWriter:
             self._frames.extendleft(frame for _, _, frame in reversed(self._unsynced))
             self._unsynced.clear()
             self._written = self.durable
+            removed = _content_of(fd) if not os.fstat(fd).st_nlink else b""
             os.close(fd)
             if self._path is not None and not self._synced_end:
                 self._path.unlink(missing_ok=True)
             self._fd = self._path = self._failed = None
+        if removed:
+            self._write_once_more(removed)
+
+    def _write_once_more(self, content: bytes) -> None:
+        """Begin a new file with what another held that has no name any more; it was counted as durable."""
+        self._open()
+        self._write(content)
+        assert self._fd is not None
+        os.fdatasync(self._fd)
+        self._synced_end = self._end
 
     def sync(self) -> None:
         """Write and wait until everything appended is on the disk; a sync that fails is tried once more, in a new file.
@@ -238,9 +250,25 @@ class JournalWriter:
                 self._failed = error
                 self.disk_error = f"the disk did not store the journal: {error.strerror or error}"
                 raise
+            if problem := self._out_of_place():
+                self.disk_error = problem
+                self._failed = FileNotFoundError(errno.ENOENT, problem, str(self._path))
+                raise self._failed
             self.durable = written
             while self._unsynced and self._unsynced[0][0] <= written:
                 self._synced_end = self._unsynced.popleft()[1]
+
+    def _out_of_place(self) -> str:
+        """Return whether the file was removed or moved, in words: an ingest would not find it any more, and what is written be lost."""
+        assert self._fd is not None
+        own = os.fstat(self._fd)
+        if not own.st_nlink:
+            return "the journal was removed while it was written"
+        with contextlib.suppress(FileNotFoundError):
+            if self._path is not None and os.path.samestat(own, self._path.stat()):
+                return ""
+        place = os.readlink(f"/proc/self/fd/{self._fd}") if Path("/proc/self/fd").exists() else "another folder"
+        return f"the journal was moved while it was written: what it holds is in {place}"
 
     def _open(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -330,3 +358,10 @@ class JournalWriter:
         reason = error.strerror or str(error)
         self.disk_error = self.disk_error or reason
         return JournalFullError(f"the journal in {self.folder} cannot be written: {reason}; free disk space and rerun")
+
+
+def _content_of(fd: int) -> bytes:
+    """Return what a file holds that has no name any more; nothing where the system does not show it."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/self/fd/{fd}").read_bytes()
+    return b""

@@ -25,6 +25,8 @@ class Merged(NamedTuple):
     older_bytes: int
     """Of the bytes after, those that the newest state does not name; they are kept for `kept_days`."""
     kept_days: int
+    set_aside: tuple[str, ...] = ()
+    """Messages about journals that were damaged."""
 
 
 class Writer(Protocol):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from workbench.errors import WorkbenchError
+from workbench.errors import IncompleteError, WorkbenchError
 from workbench.ledger.combined import CombinedTables, RunTables, is_attached
 from workbench.ledger.database import attached, opened_for_writing
 from workbench.ledger.engine import MOST_READING_MEMORY_MIB, Engine, first_line, literal, with_values
@@ -86,7 +86,10 @@ class Reader:
 
     def only(self, kind: type[T], **parameters: Any) -> T:
         """Return the only row of a query that always has one, as the struct that names it."""
-        return self.all(kind, **parameters)[0]
+        rows = self.all(kind, **parameters)
+        if not rows:  # as of a run whose journals were removed
+            raise IncompleteError(f"the query {kind.query} found nothing in {self._ledger.name}")
+        return rows[0]
 
     def each(self, kind: type[T], **parameters: Any) -> Iterator[T]:
         """Return the rows of a query as the struct that names it, a batch in memory at a time."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from workbench.errors import IncompleteError, WorkbenchError
+from workbench.errors import Fault, IncompleteError, InputError, WorkbenchError
 from workbench.ledger.database import copied, opened_for_writing
 from workbench.ledger.engine import first_line
 from workbench.ledger.ingest import ingest
@@ -21,14 +21,18 @@ def compact_ledger(ledger: Ledger) -> Merged:
     or copy all that its one file holds into a new one that takes its place.
 
     Raises:
+        InputError: Its file is empty, and would become a ledger without anything.
         LedgerBusyError: Another process has the ledger open.
         IncompleteError: A journal cannot be ingested.
         WorkbenchError: The copy cannot be written; the ledger is as it was.
     """
+    if ledger.file.exists() and not ledger.file.stat().st_size:  # as a copy that failed leaves it
+        problem = f"{ledger.path} is empty: whatever it held is gone; nothing was changed"
+        raise InputError(Fault("--ledger", problem, "put a copy in its place, or remove it"))
     done = ingest(ledger)
     if done.deferred:
         raise LedgerBusyError(done.deferred) if done.busy else IncompleteError(done.deferred)
-    path = ledger.file
+    path, aside = ledger.file, tuple(done.set_aside_messages())
     copy = path.with_name(path.name + ".compact")
     with ledger.locked(exclusive=True):
         try:
@@ -38,7 +42,7 @@ def compact_ledger(ledger: Ledger) -> Merged:
         except duckdb.Error as error:
             raise WorkbenchError(f"{ledger.name} cannot be compacted: {first_line(error)}") from error
         if merged is not None:
-            return merged
+            return merged._replace(set_aside=aside)
         if log_of(path).exists():
             raise LedgerBusyError(f"{log_of(path)} is still in use")
         before = path.stat().st_size
@@ -52,7 +56,7 @@ def compact_ledger(ledger: Ledger) -> Merged:
         finally:
             for left in (copy, log):
                 left.unlink(missing_ok=True)
-        return Merged(before, path.stat().st_size, 0, 0)
+        return Merged(before, path.stat().st_size, 0, 0, aside)
 
 
 def _take_over(path: Path, copy: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -31,6 +32,8 @@ class Accounts:
         self._version = (-1, -1)
         self._keys: dict[bytes, str] = {}
         self._window = -1
+        self._in_flight: defaultdict[tuple[int, str], float] = defaultdict(float)
+        """What draws that are still open are estimated at, by window and account."""
         self._group: _Group | None = None
         self._is_failing = False
         self._unwritten: list[Change] = []
@@ -66,14 +69,20 @@ class Accounts:
             self.write(lambda state: state.note_use(key, now))
 
     def is_exhausted(self, account: str) -> bool:
-        """Return whether an account drew all that a window holds, as far as is known since a key was last looked at."""
+        """Return whether an account drew all that a window holds, as far as is known since a key was last looked at.
+
+        What is in flight does not count: by its estimates a few long answers would be all that there is, before they are known.
+        """
         units = self.units(account)
-        return units is not None and self.drawn_units(account) >= units
+        return units is not None and self._ended_units(account) >= units
 
     def is_reserved(self, account: str) -> bool:
-        """Return whether what an account has left is for people alone."""
+        """Return whether what an account has left is for people alone; what is in flight does not count."""
         units = self.units(account)
-        return units is not None and self._for_batch < 1 and self.drawn_units(account) >= self._for_batch * units
+        return units is not None and self._for_batch < 1 and self._ended_units(account) >= self._for_batch * units
+
+    def _ended_units(self, account: str) -> float:
+        return self.drawn_units(account) - self._in_flight[self.window(), account]
 
     def units(self, account: str) -> float | None:
         """Return what a window holds for an account; None is unlimited."""
@@ -113,6 +122,7 @@ class Accounts:
         group.wrote = True
         draw = OpenDraw(self, number, account, route.weight, estimated_tokens)
         self.count(draw, route.weight * estimated_tokens)
+        self._in_flight[draw.window, account] += route.weight * estimated_tokens
         try:
             await asyncio.sleep(0)  # the commit runs first
         except asyncio.CancelledError:
@@ -151,6 +161,12 @@ class Accounts:
             self._drawn.pop(draw.account, None)
         elif draw.account in self._drawn:
             self._drawn[draw.account] += units
+
+    def no_longer_in_flight(self, draw: "OpenDraw", units: float) -> None:
+        """Count what a draw was estimated at when it was begun as ended."""
+        self._in_flight[draw.window, draw.account] -= units
+        if self._in_flight[draw.window, draw.account] <= 0:
+            del self._in_flight[draw.window, draw.account]
 
     def window(self) -> int:
         """Return the number of the current window; counting restarts with each."""
@@ -253,6 +269,7 @@ class OpenDraw:
         self.account, self.window = account, accounts.window()
         self._accounts, self.number = accounts, number
         self._weight, self._estimated = weight, estimated_tokens
+        self._in_flight_units = weight * estimated_tokens
 
     def settle(self, prompt_tokens: int, completion_tokens: int, total_tokens: int) -> None:
         """Count what a route said that it drew."""
@@ -260,14 +277,21 @@ class OpenDraw:
             lambda state: state.settle_draw(self.number, prompt_tokens, completion_tokens, total_tokens)
         )
         self._accounts.count(self, self._weight * (total_tokens - self._estimated))
+        self._end()
 
     def release(self) -> None:
         """Count a request that certainly drew nothing."""
         self._accounts.write(lambda state: state.release_draw(self.number))
         self._accounts.count(self, -self._weight * self._estimated)
+        self._end()
 
     def estimate(self, tokens: int, reason: str) -> None:
         """Count a request that ended without saying what it drew, and why."""
         self._accounts.write(lambda state: state.estimate_draw(self.number, tokens, reason))
         self._accounts.count(self, self._weight * (tokens - self._estimated))
         self._estimated = tokens
+        self._end()
+
+    def _end(self) -> None:
+        self._accounts.no_longer_in_flight(self, self._in_flight_units)
+        self._in_flight_units = 0.0

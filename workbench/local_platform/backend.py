@@ -38,6 +38,9 @@ class Failure(Exception):
         usage: What the model server reported all the same.
     """
 
+    is_final = False
+    """Whether the same request would fail again, whatever the status says."""
+
     def __init__(
         self,
         status: int,
@@ -55,12 +58,19 @@ class Failure(Exception):
     @property
     def may_pass(self) -> bool:
         """Whether the gateway tries again."""
-        return self.status >= 500 or self.status in _PASSING or self.status == UNREACHABLE
+        passes = self.status >= 500 or self.status in _PASSING or self.status == UNREACHABLE
+        return passes and not self.is_final
 
     @property
     def is_the_callers(self) -> bool:
         """Whether the request itself is at fault, so that no other route is to be asked."""
         return self.status in _CALLERS
+
+
+class Misdirected(Failure):
+    """A route's address leads elsewhere: nothing was generated, and asking again changes nothing."""
+
+    is_final = True
 
 
 class CoolingDown(Failure):

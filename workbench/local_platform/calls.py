@@ -10,6 +10,8 @@ from workbench.local_platform.config import OWN_FIELDS, PlatformConfig, Preset, 
 from workbench.local_platform.request_check import first_fault, model_fault
 
 BYTES_A_TOKEN = 4
+MOST_ANSWER_TOKENS = 2**17
+"""No model generates more at once, whatever cap a request names."""
 _SHOWN_BYTES = 200
 _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _MOST_LEVELS = 256
@@ -81,17 +83,13 @@ class Call:
         """Return the same, asked of another route."""
         return replace(self, route=route)
 
-    def estimated_tokens(self, assumed_completion_tokens: int) -> int:
-        """Return what the call may draw, judged by its length and its cap on generated tokens."""
-        return self.prompt_tokens + (assumed_completion_tokens if self.cap is None else self.cap)
-
     @property
     def cap(self) -> int | None:
         """The most tokens that may be generated, in all the answers that are asked for, where the request says it."""
         cap, answers = self.body.get("max_tokens"), self.body.get("n")
-        if not isinstance(cap, int) or isinstance(cap, bool) or not 0 < cap < 2**31:
+        if not isinstance(cap, int) or isinstance(cap, bool) or cap <= 0:
             return None
-        return cap * (answers if isinstance(answers, int) and 1 < answers < 2**10 else 1)
+        return min(cap, MOST_ANSWER_TOKENS) * (answers if isinstance(answers, int) and 1 < answers < 2**10 else 1)
 
     @property
     def prompt_tokens(self) -> int:

@@ -121,7 +121,7 @@ class Gateway:
     async def _open_draw(self, call: Call, route: Route) -> OpenDraw:
         self.statistics.attempted(route.id)
         call.course.attempts += 1
-        estimated_tokens = call.estimated_tokens(self._assumed)
+        estimated_tokens = self._habits[route.id].estimated_tokens(call)
         draw = await self._accounts.open_draw(
             call.account, call.requested, route, estimated_tokens, call.course.first_draw
         )
@@ -166,8 +166,10 @@ class Gateway:
     async def _drawing(
         self, chunks: AsyncGenerator[dict[str, Any]], draw: OpenDraw, route: Route, call: Call
     ) -> AsyncGenerator[dict[str, Any]]:
-        """Return the same chunks, with a draw that is closed when they end, however they do."""
-        chars, ended, reason = 0, False, _GIVEN_UP
+        """Return the same chunks, with a draw that is closed when they end, however they do; that of a stream which fails before
+        its first chunk is closed by whoever asked for it.
+        """
+        chars, ended, began, reason = 0, False, False, _GIVEN_UP
         usage: Usage | None = None
         try:
             async with aclosing(chunks):
@@ -176,13 +178,15 @@ class Gateway:
                     told = usage_of(chunk)
                     usage = told if told is not None and told.is_known else usage
                     chars += generated_chars(chunk)
+                    began = True
                     yield chunk
             ended = True
         except Failure as failure:
             reason = failure.text
             raise
         finally:
-            self._close_draw(draw, call, route, usage if ended else None, chars, _NOT_REPORTED if ended else reason)
+            if began or ended:
+                self._close_draw(draw, call, route, usage, chars, _NOT_REPORTED if ended else reason)
 
     async def _routes_in_turn(self, call: Call, once: Once[T]) -> tuple[Route, T]:
         end_s = float("inf")

@@ -381,6 +381,10 @@ class State:
         """Record a better estimate of an unsettled draw, and why its usage is not known."""
         self._execute("UPDATE draws SET estimated_tokens = ?, note = ? WHERE id = ?", (estimated_tokens, reason, draw))
 
+    def explain_left_open(self, reason: str) -> None:
+        """Record why the usage of draws is not known that no process will settle any more; to be called where none serves."""
+        self._execute("UPDATE draws SET note = ? WHERE NOT settled AND note IS NULL", (reason,))
+
     def release_draw(self, draw: int) -> None:
         """Take a draw back that certainly drew nothing."""
         self._execute("DELETE FROM draws WHERE id = ?", (draw,))

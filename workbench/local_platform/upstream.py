@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 import aiohttp
 import msgspec
 
-from workbench.local_platform.backend import UNREACHABLE, Failure, choices_of, usage_of
+from workbench.local_platform.backend import UNREACHABLE, Failure, Misdirected, choices_of, usage_of
 from workbench.local_platform.calls import Call
 from workbench.local_platform.config import Route
 
@@ -21,7 +21,9 @@ _SHOWN_CHARS, _TAIL_CHARS = 500, 2_000
 _HIDDEN, _LEAST_SECRET_CHARS = b"[secret]", 8
 _LEAST_HELD_CHARS = 3  # a stream would falter at every text that ends with a secret's first letter
 _NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
-_REFUSALS = frozenset({400, 401, 403, 404, 405, 413, 415, 422, 429})
+_REFUSALS = frozenset(
+    {400, 401, 402, 403, 404, 405, 410, 413, 414, 415, 418, 421, 422, 426, 428, 429, 431, 451, 501, 505}
+)
 """Statuses of a model server that did nothing; after any other it may have used tokens."""
 
 
@@ -263,6 +265,8 @@ def _refusal(response: aiohttp.ClientResponse, raw: bytes, secret: str | None) -
     text = _message_in(said) if isinstance(said, dict) else None
     status, wait_s = response.status, _seconds(response.headers.get("Retry-After", ""))
     own = f"the model server answered with status {status}"
+    if 300 <= status < 400:
+        return Misdirected(500, f"{own}, a redirect: base_url is not its own address")
     if not 400 <= status < 600:
         return Failure(500, own, drew=None)
     drew = False if status in _REFUSALS else None

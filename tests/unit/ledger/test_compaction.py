@@ -10,7 +10,7 @@ import pytest
 
 from tests.cases import first_of
 from tests.unit.ledger.ledger_rows import answer, write_run
-from workbench.errors import IncompleteError, LockHeldError
+from workbench.errors import IncompleteError, InputError, LockHeldError
 from workbench.ledger.check import check_ledger
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
@@ -164,3 +164,12 @@ def test_a_journal_that_cannot_be_taken_in_is_no_lock(ledger: Ledger) -> None:
     writer.close()
     with pytest.raises(IncompleteError, match="cannot be ingested"):
         compact_ledger(ledger)
+
+
+def test_an_emptied_file_is_not_made_a_ledger_without_anything(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 3)
+    ingest(ledger)
+    ledger.file.write_bytes(b"")
+    with pytest.raises(InputError, match="is empty: whatever it held is gone; nothing was changed"):
+        compact_ledger(ledger)
+    assert ledger.file.read_bytes() == b""

@@ -1,6 +1,7 @@
 import errno
 import io
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -37,6 +38,35 @@ def test_what_was_flushed_is_read_back(tmp_path: Path) -> None:
     writer.append(entry(11))
     writer.close()
     assert len(list((tmp_path / "j").iterdir())) == 2  # a new file after rotation, and no reserve left
+
+
+def test_what_a_removed_file_held_is_written_again(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path / "j")
+    for number in range(5):
+        writer.append(entry(number))
+    writer.sync()
+    shutil.rmtree(tmp_path / "j")
+    writer.append(entry(5))
+    path = writer.rotate()
+    assert writer.disk_error == "the journal was removed while it was written", "nothing more is sent"
+    assert path is not None
+    assert len(lines(path)) == writer.durable == 6
+    writer.close()
+
+
+def test_where_a_file_was_moved_to_is_said(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path / "j")
+    for number in range(5):
+        writer.append(entry(number))
+    writer.sync()
+    (tmp_path / "j").rename(tmp_path / "elsewhere")
+    writer.append(entry(5))
+    path = writer.rotate()
+    (moved,) = (tmp_path / "elsewhere").iterdir()
+    assert writer.disk_error == f"the journal was moved while it was written: what it holds is in {moved}"
+    assert path is not None
+    assert (len(lines(moved)), len(lines(path))) == (5, 1)
+    writer.close()
 
 
 def test_nothing_appended_makes_no_file(tmp_path: Path) -> None:

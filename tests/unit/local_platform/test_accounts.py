@@ -117,9 +117,12 @@ def test_a_draw_counts_in_the_window_in_which_it_began() -> None:
 
 def test_an_account_may_have_an_allowance_of_its_own() -> None:
     async def test(accounts: Accounts, state: State) -> None:
-        await accounts.open_draw("ben", "m", ROUTE, 5)
+        for account in ("ben", "lab"):
+            draw = await accounts.open_draw(account, "m", ROUTE, 5)
+            assert not accounts.is_exhausted(account), "what is in flight may turn out to use nothing"
+            draw.settle(2, 3, 5)
+            draw.settle(2, 3, 5)
         assert accounts.is_exhausted("ben")
-        await accounts.open_draw("lab", "m", ROUTE, 5)
         assert not accounts.is_exhausted("lab")
 
     run(None, test)
