@@ -17,6 +17,7 @@ from typing import Any
 
 import duckdb
 import msgspec
+import numpy
 import pandas
 import pytest
 from jupyter_client.manager import start_new_kernel
@@ -147,7 +148,12 @@ def test_a_resumed_run_asks_the_part_that_it_asked_before(folder: Path) -> None:
             r"scorers\[0\]: expected a name or a table, found <built-in .*\"function\": \"file.py:name\"",
         ),
         ({"run": {"max_in_flight": 64}}, r"63"),
-        ({"request": {"extra": {"x": object()}}}, r"cannot be written to a job file"),
+        ({"request": {"extra": {"x": object()}}}, r"request.extra.x: expected a text, a number, .*, found <object"),
+        ({"request": {"temperature": None}}, r"request.temperature: expected a value, found None \(leave it out\)"),
+        ({"prompt": 3}, r"prompt: expected a template or the \[prompt\] table, found 3"),
+        ({"prompt": "\ud800 {{ input }}"}, r"prompt.template: half a pair of surrogates"),
+        ({"gates": {"min_mean": {"numeric": float("nan")}}}, r"gates.min_mean.numeric: expected a number, found nan"),
+        ({"gates": {"max_drop": {"numeric": float("inf")}}}, r"gates.max_drop.numeric: expected at most"),
     ],
 )
 def test_a_fault_is_named(wrong: dict[str, Any], message: str) -> None:
@@ -182,7 +188,7 @@ def test_wrong_places_and_parts_are_named(folder: Path) -> None:
     for part in ({"limit": 2.5}, {"limit": "3"}, {"limit": True}, {"max_in_flight": "2"}):
         with pytest.raises(wb.WorkbenchError, match=f"{next(iter(part))}: expected a whole number, found"):
             wb.plan(made(), folder=folder, **part)
-    with pytest.raises(wb.WorkbenchError, match="max-tokens: expected a number of tokens from 1, found 0"):
+    with pytest.raises(wb.WorkbenchError, match="max_tokens: expected a number of tokens from 1, found 0"):
         wb.run(made(), folder=folder, again="truncated", max_tokens=0)
     with pytest.raises(wb.WorkbenchError, match=r"not one of truncated, .*did you mean 'truncated'"):
         wb.run(made(), folder=folder, again="truncatd")  # type: ignore[arg-type]
@@ -190,6 +196,39 @@ def test_wrong_places_and_parts_are_named(folder: Path) -> None:
         wb.run(3, folder=folder)  # type: ignore[arg-type]
     with pytest.raises(wb.WorkbenchError, match="the dataset has no rows"):
         wb.plan(wb.make_job("none", MODELS, []), folder=folder)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fresh": True, "resume": "x"}, "resume: cannot be combined with fresh"),
+        ({"again": "empt"}, "again: 'empt' is not one of .*did you mean 'empty'"),
+        ({"again": "truncated"}, r"again: truncated needs the higher cap \(max_tokens N\)"),
+        ({"occasion": "x"}, "occasion: 'x' is not a valid time"),
+        ({"models": ["nope"]}, "models: 'nope' is not one of the job's models"),
+        ({"models": 3}, "models: expected a text or a list of texts, found 3"),
+        ({"ledger": "/nowhere/x.duckdb"}, "ledger: there is no folder /nowhere"),
+        ({"allow": 3}, "allow: expected a text or a list of texts, found 3"),
+    ],
+)
+def test_errors_name_arguments_and_no_options_of_a_command(folder: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(wb.WorkbenchError, match=message):
+        wb.run(made(), folder=folder, report=False, **options)
+
+
+def test_arguments_are_taken_as_a_notebook_has_them(folder: Path) -> None:
+    given: Any = numpy.array(MODELS)
+    nothing: Any = None
+    job = wb.make_job("numpy", given, ROWS, request={"max_tokens": numpy.int64(64)}, scorers=["numeric"])
+    assert list(job.ids) == MODELS
+    ended = wb.run(job, folder=folder, report=False, models=given[:1], allow=nothing)
+    frames: Any = wb.open(folder=folder)
+    assert len(frames.scores(ended)) == len(frames.scores(ended.id)) > 0
+    assert wb.run(job, folder=folder, report=False, resume=ended).summary.completed == 0
+    with pytest.raises(wb.WorkbenchError, match="run: expected the id of a run, found 3"):
+        frames.calls(3)
+    with pytest.raises(wb.WorkbenchError, match=r"margin: expected a number, found '0\.1'"):
+        frames.compare(ended, margin="0.1")
 
 
 def frame_of_twins() -> pandas.DataFrame:

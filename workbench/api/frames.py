@@ -14,6 +14,7 @@ import workbench.settings.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.readings import Reading, readings_of
 from workbench.allowance.weights import weighing_of, weights_of
+from workbench.api.arguments import as_several, named_as_arguments
 from workbench.api.session import Target, ledger_to_read
 from workbench.errors import Fault, InputError
 from workbench.evaluation.agreements import RunAgreement, confusion_rows, figure_rows, run_agreement
@@ -94,7 +95,8 @@ class Frames:
 
     def __init__(self, ledger: str | Path | None = None, *, folder: str | Path | None = None) -> None:
         where = Path.cwd() if folder is None else Path(folder)
-        self._ledger = ledger_to_read(Target(where, ledger=None if ledger is None else str(ledger)))
+        with named_as_arguments():
+            self._ledger = ledger_to_read(Target(where, ledger=None if ledger is None else str(ledger)))
 
     def __repr__(self) -> str:
         return f"Frames({self._ledger.name!r})"
@@ -183,7 +185,9 @@ class Frames:
         """
         import pandas
 
-        chosen = [models] if isinstance(models, str) else list(models)
+        chosen = list(as_several(models, "models"))
+        if isinstance(margin, str):  # a notebook has no type checker
+            raise InputError(Fault("margin", f"expected a number, found {margin!r:.60}", "0.02 for 2 points"))
         wanted = ComparisonRequest(list(runs), chosen, baseline, scorer, cluster, on_fallback, by, margin)
         found = self._compared(wanted)
         return pandas.DataFrame(
@@ -275,7 +279,7 @@ class Frames:
 
     def _compared(self, wanted: ComparisonRequest) -> Comparison:
         weighing = weighing_of(self._ledger.allowance, self._ledger.zone)
-        with reading(self._ledger) as reader:
+        with named_as_arguments(), reading(self._ledger) as reader:
             return compare_sides(load_input(reader, wanted, weighing), wanted)
 
     def _factors(self, run: str | None, baseline: str | None, scorer: str | None) -> Factors:
@@ -363,7 +367,7 @@ class Frames:
             raise ValueError(f"there is no table {name!r}; these are: {', '.join(get_args(Name))}")
         if name == "runs" and run is not None:
             raise ValueError(f"the table 'runs' has every run; take the one whose run_id is {run!r} from it")
-        with reading(self._ledger) as reader:
+        with named_as_arguments(), reading(self._ledger) as reader:
             found = None if run is None else find_run(reader, run)
             parameters: dict[str, Any] = {"most": _ALL_RUNS, "run_ids": None} if name == "runs" else {"run_id": found}
             table = reader.arrow(name, **parameters)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import msgspec
 
+from workbench.api.arguments import as_several, named_as_arguments
 from workbench.api.frames import Frames
 from workbench.api.judging import run_judged
 from workbench.api.made_jobs import make_job
@@ -132,9 +133,10 @@ def plan(
     Raises:
         WorkbenchError: The job has a fault, or the platform cannot be asked for its models.
     """
-    where = _where(local, base_url, profile, ledger, folder)
-    part = _part(job, limit, models, max_in_flight)
-    return on_a_loop(partial(plan_job, where, part, RunOptions(fresh=fresh)))
+    with named_as_arguments():
+        where = _where(local, base_url, profile, ledger, folder)
+        part = _part(job, limit, models, max_in_flight)
+        return on_a_loop(partial(plan_job, where, part, RunOptions(fresh=fresh)))
 
 
 async def plan_async(
@@ -151,9 +153,10 @@ async def plan_async(
     fresh: bool = False,
 ) -> RunPlan:
     """`plan` on the running event loop."""
-    where = _where(local, base_url, profile, ledger, folder)
-    part = _part(job, limit, models, max_in_flight)
-    return await plan_job(where, part, RunOptions(fresh=fresh))
+    with named_as_arguments():
+        where = _where(local, base_url, profile, ledger, folder)
+        part = _part(job, limit, models, max_in_flight)
+        return await plan_job(where, part, RunOptions(fresh=fresh))
 
 
 def run(
@@ -168,7 +171,7 @@ def run(
     models: str | Sequence[str] = (),
     max_in_flight: int | None = None,
     fresh: bool = False,
-    resume: str | None = None,
+    resume: "str | Run | None" = None,
     again: Kind | None = None,
     max_tokens: int | None = None,
     leave_behind: str | None = None,
@@ -207,13 +210,15 @@ def run(
     Raises:
         WorkbenchError: Before anything is sent, if the job has an error; a failed run is returned.
     """
-    where = _where(local, base_url, profile, ledger, folder)
-    options = RunOptions(
-        fresh=fresh, resume=resume, again=again, max_tokens=max_tokens, leave_behind=leave_behind,
-        occasion=_occasion(occasion), fixed=fixed, interrupts=Interrupts(),
-    )  # fmt: skip
-    part = allowing(_part(job, limit, models, max_in_flight, recorded_part(where, options)), allow)
-    return on_a_loop(partial(_run, where, part, options, report, progress), options.interrupts)
+    with named_as_arguments():
+        where = _where(local, base_url, profile, ledger, folder)
+        options = RunOptions(
+            fresh=fresh, resume=_id_of(resume), again=again, max_tokens=max_tokens, leave_behind=leave_behind,
+            occasion=_occasion(occasion), fixed=fixed, interrupts=Interrupts(),
+        )  # fmt: skip
+        begun = recorded_part(where, options)
+        part = allowing(_part(job, limit, models, max_in_flight, begun), as_several(allow, "allow"))
+        return on_a_loop(partial(_run, where, part, options, report, progress), options.interrupts)
 
 
 async def run_async(
@@ -228,7 +233,7 @@ async def run_async(
     models: str | Sequence[str] = (),
     max_in_flight: int | None = None,
     fresh: bool = False,
-    resume: str | None = None,
+    resume: "str | Run | None" = None,
     again: Kind | None = None,
     max_tokens: int | None = None,
     leave_behind: str | None = None,
@@ -239,13 +244,15 @@ async def run_async(
     progress: bool | None = None,
 ) -> Run:
     """`run` on the running event loop; Ctrl-C reaches all runs that overlap there."""
-    where = _where(local, base_url, profile, ledger, folder)
-    options = RunOptions(
-        fresh=fresh, resume=resume, again=again, max_tokens=max_tokens, leave_behind=leave_behind,
-        occasion=_occasion(occasion), fixed=fixed,
-    )  # fmt: skip
-    part = allowing(_part(job, limit, models, max_in_flight, recorded_part(where, options)), allow)
-    return await _run(where, part, options, report, progress)
+    with named_as_arguments():
+        where = _where(local, base_url, profile, ledger, folder)
+        options = RunOptions(
+            fresh=fresh, resume=_id_of(resume), again=again, max_tokens=max_tokens, leave_behind=leave_behind,
+            occasion=_occasion(occasion), fixed=fixed,
+        )  # fmt: skip
+        begun = recorded_part(where, options)
+        part = allowing(_part(job, limit, models, max_in_flight, begun), as_several(allow, "allow"))
+        return await _run(where, part, options, report, progress)
 
 
 def ask(
@@ -287,6 +294,8 @@ def question(model: str, text: str, system: str | None = None, request: Mapping[
     Raises:
         InputError: A body field is wrong.
     """
+    if isinstance(text, str) and not text:
+        raise InputError(Fault("text", "it is empty: expected the question"))
     prompt = {"template": "{{ input }}"} | ({"system": "{{ system }}"} if system else {})
     row = {"input": text} | ({"system": system} if system else {})
     return make_job(QUESTION, [model], [row], prompt=prompt, request=request or {})
@@ -334,7 +343,12 @@ def _part(
         job = load_job(job)
     if not isinstance(job, Job):  # a notebook has no type checker
         raise TypeError(f"expected a job or the path of one, found {job!r}; `make_job` makes one")
-    return narrowed(job, limit=limit, models=models, max_in_flight=max_in_flight, begun=begun[1] if begun else Part())
+    chosen = as_several(models, "models")
+    return narrowed(job, limit=limit, models=chosen, max_in_flight=max_in_flight, begun=begun[1] if begun else Part())
+
+
+def _id_of(run: "str | Run | None") -> str | None:
+    return run.id if isinstance(run, Run) else run
 
 
 def _occasion(given: str | None) -> str | None:

@@ -71,9 +71,9 @@ def make_job(
     tables |= {"compare": compare, "unscored": unscored, "judge": judge, "gates": gates}
     written = {
         "name": name,
-        "models": models if isinstance(models, str | Mapping) else list(models),
+        "models": list(models) if isinstance(models, Iterable) and not isinstance(models, str | Mapping) else models,
         "dataset": table | _given(fields=fields, layout=layout),
-        **_given(prompt=None if prompt is None else _table(prompt, "template")),
+        **_given(prompt=prompt if prompt is None else _prompt(prompt)),
         **_given(scorers=_scorers(scorers) or None),
         **_given(**tables | {"variants": variants or None}, schedule=schedule, description=description or None),
     }
@@ -85,13 +85,61 @@ def _job(written: dict[str, Any], path: Path) -> Job:
     """Return the job that the tables of a job file make, recorded as that file's text."""
     import tomli_w
 
+    data = {name: _plain(value, name) for name, value in written.items()}
+    return checked_job(data, tomli_w.dumps(data), path)
+
+
+def _plain(value: Any, place: str) -> Any:
+    """Return a value as a job file has it, of a table, an array of NumPy or a list of whatever these hold.
+
+    Args:
+        place: Where it is, as faults of a job name it.
+
+    Raises:
+        InputError: A job file cannot hold it.
+    """
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner, f"{place}.{name}") for name, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(inner, f"{place}[{number}]") for number, inner in enumerate(value)]
+    if isinstance(value, msgspec.Struct):
+        return _plain(msgspec.to_builtins(value), place)
+    if hasattr(value, "tolist"):  # of NumPy and pandas
+        return _plain(value.tolist(), place)
+    if value is None:
+        raise InputError(Fault(place, "expected a value, found None", "leave it out"))
+    return _plain_value(value, place)
+
+
+def _plain_value(value: Any, place: str) -> Any:
+    match value:
+        case str() | Path():
+            text = str(value)  # NumPy has a kind of its own
+            _require_text(text, place)
+            return text
+        case bool() | datetime() | date() | time():
+            return value
+        case int():
+            return int(value)
+        case float():
+            return float(value)
+    kinds = "a text, a number, true or false, a time, a list or a table"
+    raise InputError(Fault(place, f"expected {kinds}, found {value!r:.60}"))
+
+
+def _require_text(text: str, place: str) -> None:
+    if text.isascii():
+        return
     try:
-        data: dict[str, Any] = msgspec.to_builtins(written, builtin_types=(datetime, date, time))
-        text = tomli_w.dumps(data)
-    except (TypeError, ValueError) as error:
-        problem = f"a value cannot be written to a job file: {error}"
-        raise InputError(Fault(f"the job {written['name']!r}", problem)) from error
-    return checked_job(data, text, path)
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(Fault(place, f"half a pair of surrogates, {text[error.start]!r}, which is no text")) from error
+
+
+def _prompt(given: Any) -> dict[str, Any]:
+    if not isinstance(given, str | Mapping):
+        raise InputError(Fault("prompt", f"expected a template or the [prompt] table, found {given!r:.60}"))
+    return _table(given, "template")
 
 
 def _given(**values: Any) -> dict[str, Any]:

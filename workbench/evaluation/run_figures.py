@@ -63,15 +63,19 @@ class RunFigures(RunFindings, frozen=True):
     """Its samples that are scored by other targets than it recorded."""
 
 
-def find_run(reader: Reader, named: str | None) -> str:
+def find_run(reader: Reader, named: object) -> str:
     """Return the id of the run that a user names.
 
     Args:
-        named: An id, the beginning of a single one, or `last`; None is the last as well.
+        named: An id, the beginning of a single one, or `last`, or what has an `id` as a run in Python has; None is the last as
+            well.
 
     Raises:
         InputError: There is no such run, or several match.
     """
+    named = getattr(named, "id", named)
+    if not isinstance(named, str | None):
+        raise InputError(Fault("run", f"expected the id of a run, found {named!r:.60}", LAST))
     runs = reader.all(RunId)
     known = [run.run_id for run in runs]
     if not known:

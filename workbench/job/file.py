@@ -225,6 +225,8 @@ class BudgetTable(TomlTable, frozen=True):
         return self.units is not None or self.share_of_left is not None
 
 
+MOST_SCORE = 1e12
+"""No score is larger: beyond it sums and squares of scores mean nothing, and not-a-number and infinity would meet every gate."""
 AGREEMENT_GATES = MappingProxyType(
     {
         "min_kappa": ("label", "number"),
@@ -255,23 +257,23 @@ class GatesTable(TomlTable, frozen=True):
     `max_bias`, `min_pearson` and `min_spearman`.
     """
 
-    min_mean: dict[str, float] = {}
+    min_mean: dict[str, Annotated[float, msgspec.Meta(ge=-MOST_SCORE, le=MOST_SCORE)]] = {}
     """Scorer -> the mean over all asked that each model must reach, by its 95 % interval; one in forty fails by chance."""
-    min_over_constant: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
+    min_over_constant: dict[str, Annotated[float, msgspec.Meta(ge=0, le=MOST_SCORE)]] = {}
     """Scorer -> how far each model must score above the best constant answer, by a paired test at 5 % for all models."""
     min_kappa: dict[str, Annotated[float, msgspec.Meta(ge=-1, le=1)]] = {}
     """Scorer -> Cohen's kappa with the targets that each model must reach, by its 95 % interval; of numbers the weighted one."""
     min_macro_f1: dict[str, Annotated[float, msgspec.Meta(ge=0, le=1)]] = {}
     """Scorer of labels -> the mean F1 of the classes that each model must reach, by its 95 % interval."""
-    max_mean_error: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
+    max_mean_error: dict[str, Annotated[float, msgspec.Meta(ge=0, le=MOST_SCORE)]] = {}
     """Scorer of numbers -> how far each model may be from the targets on average, by its 95 % interval."""
-    max_bias: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
+    max_bias: dict[str, Annotated[float, msgspec.Meta(ge=0, le=MOST_SCORE)]] = {}
     """Scorer of numbers -> how far the mean of each model may be above or below that of the targets, by its 95 % interval."""
     min_pearson: dict[str, Annotated[float, msgspec.Meta(ge=-1, le=1)]] = {}
     """Scorer of numbers -> the correlation with the targets that each model must reach, by its 95 % interval."""
     min_spearman: dict[str, Annotated[float, msgspec.Meta(ge=-1, le=1)]] = {}
     """The same of ranks."""
-    max_drop: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
+    max_drop: dict[str, Annotated[float, msgspec.Meta(ge=0, le=MOST_SCORE)]] = {}
     """Scorer -> how far a model may score below the baseline on the samples of both, by a paired test at 5 % for all models."""
     baseline: str = PREVIOUS
     """The run that `max_drop` compares with: an id, or "previous", the newest earlier run of the job that met its gates."""
@@ -295,7 +297,7 @@ class CompareTable(TomlTable, frozen=True):
 
     min_answered: Annotated[float, msgspec.Meta(ge=0, le=1)] = MIN_ANSWERED
     """A model is ranked where at least this share of what it was asked is scored, or not right by its own doing."""
-    margin: dict[str, Annotated[float, msgspec.Meta(gt=0)]] = {}
+    margin: dict[str, Annotated[float, msgspec.Meta(gt=0, le=MOST_SCORE)]] = {}
     """How much worse than the baseline a model may be by each scorer: a comparison says of which this is shown."""
 
 

@@ -259,7 +259,7 @@ class JournalWriter:
                 self._synced_end = self._unsynced.popleft()[1]
 
     def _out_of_place(self) -> str:
-        """Return whether the file was removed or moved, in words: an ingest would not find it any more, and what is written be lost."""
+        """Return whether the file was removed or moved, in words; where it is, no ingest finds what is written to it."""
         assert self._fd is not None
         own = os.fstat(self._fd)
         if not own.st_nlink:
