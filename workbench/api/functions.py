@@ -216,8 +216,7 @@ def run(
             fresh=fresh, resume=_id_of(resume), again=again, max_tokens=max_tokens, leave_behind=leave_behind,
             occasion=_occasion(occasion), fixed=fixed, interrupts=Interrupts(),
         )  # fmt: skip
-        begun = recorded_part(where, options)
-        part = allowing(_part(job, limit, models, max_in_flight, begun), as_several(allow, "allow"))
+        part = _part(job, limit, models, max_in_flight, recorded_part(where, options), allow)
         return on_a_loop(partial(_run, where, part, options, report, progress), options.interrupts)
 
 
@@ -250,8 +249,7 @@ async def run_async(
             fresh=fresh, resume=_id_of(resume), again=again, max_tokens=max_tokens, leave_behind=leave_behind,
             occasion=_occasion(occasion), fixed=fixed,
         )  # fmt: skip
-        begun = recorded_part(where, options)
-        part = allowing(_part(job, limit, models, max_in_flight, begun), as_several(allow, "allow"))
+        part = _part(job, limit, models, max_in_flight, recorded_part(where, options), allow)
         return await _run(where, part, options, report, progress)
 
 
@@ -338,13 +336,15 @@ def _part(
     models: str | Sequence[str],
     max_in_flight: int | None,
     begun: tuple[Path, Part] | None = None,
+    allow: str | Sequence[str] = (),
 ) -> Job:
     if isinstance(job, str | Path):
         job = load_job(job)
     if not isinstance(job, Job):  # a notebook has no type checker
         raise TypeError(f"expected a job or the path of one, found {job!r}; `make_job` makes one")
-    chosen = as_several(models, "models")
-    return narrowed(job, limit=limit, models=chosen, max_in_flight=max_in_flight, begun=begun[1] if begun else Part())
+    chosen, part = as_several(models, "models"), begun[1] if begun else Part()
+    some = narrowed(job, limit=limit, models=chosen, max_in_flight=max_in_flight, begun=part)
+    return allowing(some, as_several(allow, "allow"))
 
 
 def _id_of(run: "str | Run | None") -> str | None:

@@ -133,7 +133,9 @@ def _require_text(text: str, place: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InputError(Fault(place, f"half a pair of surrogates, {text[error.start]!r}, which is no text")) from error
+        raise InputError(
+            Fault(place, f"half a pair of surrogates, {text[error.start]!r}, which cannot be sent")
+        ) from error
 
 
 def _prompt(given: Any) -> dict[str, Any]:
