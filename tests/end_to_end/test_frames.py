@@ -263,3 +263,21 @@ def test_notebooks_leave_out_fallbacks_and_keep_variants_apart(name: str, bench:
     )
     assert all(f"{model} · {variant}" in shown for model in ("careful]", "[fast]") for variant in ("plain", "terse"))
     assert "Classic" not in shown, "another model answered for it"
+    means = [cell for cell in notebook.cells if cell.cell_type == "code" and "of_models" in cell.source]
+    assert not any("Classic" in str(cell.outputs) for cell in means)
+
+
+@pytest.mark.slow
+@pytest.mark.file_ledger
+def test_a_notebook_leaves_out_scores_that_nothing_bounds(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(6))
+    bench.write(
+        "mine.py",
+        "def length(answer, sample):\n    return None if answer.text.endswith('4') else len(answer.text) / 100\n",
+    )
+    own = '\n[[scorers]]\nname = "custom"\nfunction = "mine.py:length"\n'
+    bench.write("job.toml", job("Abacus Mini [fast]") + own)
+    bench("run", "job.toml", "--no-report")
+    notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+    client: Any = nbclient.NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(bench.folder)}})
+    client.execute()

@@ -168,7 +168,7 @@ def check_caps(job: Job, caps: Sequence[Cap], without_weight: Sequence[str], mod
     uncapped = [model.id for model in models if model.max_tokens is None]
     for cap in caps:
         if cap.most <= 0:
-            raise InputError(Fault(f"the cap of {cap.words}", "it leaves nothing to send"))
+            raise InputError(Fault(f"the cap of {cap.words}", "it leaves no room for a request"))
         if cap.kind == "units" and without_weight:
             more = f", nor have {len(without_weight) - 1} more" if len(without_weight) > 1 else ""
             hint = f'[[allowance.weights]] model = "*" in {FILE_NAME} gives all others one'

@@ -123,7 +123,7 @@ async def connected(where: Target, ids: Sequence[str] = (), occasion: str | None
             environment = read_environment(where.folder)
             endpoint = find_endpoint(settings, environment, base_url=where.base_url, profile=where.profile)
             if endpoint.base_url.startswith("http://") and not is_loopback(endpoint.base_url):
-                warn(f"the API key goes to {endpoint.base_url} unencrypted; use https:// if the platform speaks it")
+                warn(f"the API key goes to {endpoint.base_url} unencrypted; use https:// if the platform supports it")
         headers = {
             "Authorization": f"Bearer {endpoint.key}",
             "Content-Type": "application/json",

@@ -12,7 +12,7 @@ class Redactor:
     """Replaces one key in texts.
 
     Args:
-        key: One of fewer than 12 characters is kept: it would match by chance in answers that have nothing to do
+        key: One of fewer than 12 characters is not redacted: it would match by chance in answers that have nothing to do
             with it.
     """
 

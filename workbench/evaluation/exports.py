@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement
 
@@ -92,7 +93,7 @@ def scored_answers(reader: Reader, run_id: str) -> Iterator[tuple[RecordedAnswer
 
 
 def safe_for_a_spreadsheet(value: Any) -> Any:
-    """Return a text that a spreadsheet would take for a formula gets an apostrophe before it, as spreadsheets write such texts.
+    """Return a text, with an apostrophe before it where a spreadsheet would take it for a formula.
 
     Source: OWASP, CSV Injection.
     """
@@ -130,9 +131,14 @@ def json_line(value: Any) -> bytes:
     or in escapes where it holds half of a surrogate pair, as answers may.
     """
     try:
-        return json.dumps(value, ensure_ascii=False, default=str).encode() + b"\n"
+        return json.dumps(value, ensure_ascii=False, default=_as_text).encode() + b"\n"
     except UnicodeEncodeError:
-        return json.dumps(value, default=str).encode() + b"\n"
+        return json.dumps(value, default=_as_text).encode() + b"\n"
+
+
+def _as_text(value: Any) -> str:
+    """Return a value that JSON does not have: a time as every `--json` writes it."""
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else str(value)
 
 
 def junit(reader: Reader, run_id: str) -> Element:

@@ -185,7 +185,8 @@ class RunTable(TomlTable, frozen=True):
     on_fallback: Literal["accept", "exclude", "fail"] = "exclude"
     """What to do with an answer of another model: "accept" counts it, "exclude" leaves it out, "fail" fails the run."""
     ghost_s: Annotated[float, msgspec.Meta(ge=0, le=86400)] | None = None
-    """How long a call without an answer keeps its slot; by default the gateway's worst case."""
+    """How long a call without an answer keeps its slot; by default twice as long as the longest of the route's last 1,000
+    answers, and at least 30 s; where fewer than 50 are known, the gateway's worst case."""
     allow: list[Worthless] = []
     """Findings of `workbench lint` that would stop a run before its first request, and are meant here."""
     order: Literal["auto", "file"] = "auto"

@@ -30,7 +30,7 @@ class Merged(NamedTuple):
 
 
 class Writer(Protocol):
-    """A ledger while it is written; of a file the exclusive lock must be held. Each kind says what is not as here."""
+    """A ledger while it is written; of a file the exclusive lock must be held. Each kind overrides what differs."""
 
     def attach(self, engine: Engine) -> None:
         """Attach it as `ledger`, and make the file where there is none."""
@@ -52,7 +52,7 @@ class Writer(Protocol):
 
 
 class Store(Protocol):
-    """A ledger of one kind. Each says what is not as here, where what a query reads is open already."""
+    """A ledger of one kind. Each kind overrides what differs; what a query reads is open already then."""
 
     def attach(self, engine: Engine) -> None:
         """Attach it read-only as `ledger`, if there is one."""

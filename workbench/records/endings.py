@@ -23,7 +23,7 @@ class RunStatus(StrEnum):
     INTERRUPTED = "interrupted"
     """A signal ended it."""
     GATE_FAILED = "gate_failed"
-    """Every request is answered, and a quality gate was not met."""
+    """As complete, and a quality gate was not met."""
 
 
 SETTLED = (RunStatus.COMPLETE, RunStatus.GATE_FAILED)

@@ -97,7 +97,7 @@ class Refusal(NamedTuple):
 
 
 class Caps:
-    """Yield the caps that hold for a run.
+    """The caps that hold for a run, with what is used and reserved of each.
 
     Args:
         caps: With what was used before.

@@ -31,7 +31,7 @@ from workbench.stats.intervals import load_distributions
 INGEST_EVERY_CALLS = 5_000
 """A call is about three journal records; the journal stays short and so does every ingest."""
 INGEST_EVERY_BYTES = 32 * 2**20
-"""Of a team's ledger: other machines read what is in there alone."""
+"""DuckDB takes a journal in with a single transaction, in memory; and other machines of a team read the ledger alone."""
 _ITEMS_A_FRAME = 1000
 _SPARE_FILES = 64
 MOST_UNSENT = 20_000

@@ -50,7 +50,7 @@ class Leased(Protocol):
 
 
 class RunPresence(Protocol):
-    """A run among the others of its ledger. A team's says what is not as here."""
+    """A run among the others of its ledger. A team's overrides what differs."""
 
     def claim(self, job: str, run_id: str, options: RunOptions) -> None:
         """Claim a job for a run; nothing where the job's lock is the claim.
@@ -116,7 +116,7 @@ class Machines(Protocol):
         return None
 
     def release_leases(self) -> int | None:
-        """End the leases of runs that are over, and return how many there were; None as above."""
+        """End the leases of runs that are over, and return how many there were; None where slots are files of this machine."""
         return None
 
 

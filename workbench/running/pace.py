@@ -26,7 +26,7 @@ class Change(NamedTuple):
     """A limit that became another."""
 
     reason: str
-    """growth, latency, or the outcome that it was cut for."""
+    """start, growth, latency, or the outcome that it was cut for."""
     route: int | None
     """Whose limit; None is the run's, with all of its routes."""
     before: int

@@ -186,7 +186,7 @@ class Slots:
             file.close()
 
     def set_longest_call(self, longest_s: Callable[[], float]) -> None:
-        """Learn how to ask for how long any call may go on at most; each slot of this machine is told with its call."""
+        """Set what tells how long a call may take at most: not needed here, as each slot is told with its call."""
 
     @property
     def obstacle(self) -> str | None:

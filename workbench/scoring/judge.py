@@ -101,7 +101,7 @@ class Judge(Scorer, frozen=True, tag="judge"):
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
     """Of the judge; by default not sent."""
     most_calls: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """The most requests that one `workbench score --yes` sends it; the same command then asks for the rest."""
+    """The most requests that one `workbench run` or `score --yes` sends it; the next `score --yes` asks for the rest."""
 
     asks_a_model: ClassVar[bool] = True
 

@@ -1,4 +1,7 @@
-"""The environment, with what `.env` adds to it, and the folders that it names; nothing else reads it, but for TZ."""
+"""The environment, with what `.env` adds to it, and the folders that it names.
+
+Read elsewhere, and not from `.env`: TZ, the clock that is set (`clock`), and proxies (`endpoint`).
+"""
 
 import os
 from collections.abc import Mapping

@@ -140,7 +140,7 @@ class TeamSlots(Slots):
         self._leases = leases
 
     def set_longest_call(self, longest_s: Callable[[], float]) -> None:
-        """Learn how to ask for how long any call may go on at most."""
+        """Set what tells how long a call may take at most."""
         self._leases.hold_s = longest_s
 
     @property
