@@ -182,9 +182,14 @@ def line_of(path: PathTo, text: str) -> int | None:
 def _places(text: str) -> Iterator[tuple[int, PathTo]]:
     table: PathTo = ()
     counts: dict[PathTo, int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in _lines(text):
         if header := _HEADER.match(line):
-            table = tuple(_parts(header[2]))
+            *outer, name = _parts(header[2]) or [""]
+            table = ()
+            for part in outer:  # each within the newest entry, where it is a list
+                table = (*table, part)
+                table = (*table, counts[table]) if table in counts else table
+            table = (*table, name)
             if header[1] == "[[":
                 counts[table] = counts.get(table, -1) + 1
                 yield number, table  # of the list; its first entry counts, as it is the first place of that length
@@ -192,6 +197,17 @@ def _places(text: str) -> Iterator[tuple[int, PathTo]]:
             yield number, table
         elif key := _KEY.match(line):
             yield number, (*table, *_parts(key[1]))
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Return the lines of a TOML file with their numbers, but for those that begin within a text of several lines."""
+    quotes = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if quotes:
+            quotes = "" if quotes in line else quotes
+            continue
+        yield number, line
+        quotes = next((each for each in ('"""', "'''") if line.count(each) % 2), "")
 
 
 def _parts(dotted: str) -> list[str]:
@@ -282,13 +298,22 @@ def _explain(error: Any, places: _Places) -> Iterator[Problem]:
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum" as keyword:
             bound = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
             yield Problem(path, f"expected {bound.get(keyword, 'other than')} {says}, found {shown(given)}", hint)
-        case "pattern" if schema.get("writeOnly"):  # a key put where its variable is to be named must not be shown
-            yield Problem(path, "expected the name of an environment variable, not the key itself", hint)
-        case "pattern" if schema.get("examples"):  # a pattern says little to those who have to fit it
-            known = [str(value) for value in schema["examples"]]
-            yield Problem(path, f"expected one like {', '.join(known)}, found {shown(given)}", nearest(given, known))
+        case "pattern":
+            yield _explain_pattern(error, given, schema, path)
         case _:
             yield Problem(path, error.message, hint)
+
+
+def _explain_pattern(error: Any, given: Any, schema: dict[str, Any], path: PathTo) -> Problem:
+    """Return what a text does not fit, in words: a pattern says little to those who have to fit it."""
+    hint = str(schema.get("description", ""))
+    if schema.get("writeOnly"):  # a key put where its variable is to be named must not be shown
+        return Problem(path, "expected the name of an environment variable, not the key itself", hint)
+    if given != given.strip():
+        return Problem(path, f"expected no blank at its beginning or end, found {shown(given)}", f'"{given.strip()}"')
+    if known := [str(value) for value in schema.get("examples", ())]:
+        return Problem(path, f"expected one like {', '.join(known)}, found {shown(given)}", nearest(given, known))
+    return Problem(path, error.message, hint)
 
 
 def _explain_choice(error: Any, places: _Places, path: PathTo) -> Iterator[Problem]:
