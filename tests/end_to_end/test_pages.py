@@ -371,6 +371,21 @@ def test_a_comparison_to_send_without_texts_names_no_text_as_a_part_of_the_datas
         assert (asked in text) is has_texts
 
 
+@pytest.mark.slow
+def test_a_file_to_send_without_texts_names_no_constant_that_is_a_text(bench: Workbench) -> None:
+    target = "Aisha Bello, aisha.bello@example.org"
+    rows = [{"input": f"Who is {number}?", "target": target} for number in range(8)]
+    bench.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    gates = "[gates]\nmin_over_constant = {exact = 0.1}\n"
+    bench.write("job.toml", job("Abacus Mini [fast]", "Abacus Large [careful]").replace('"numeric"', '"exact"') + gates)
+    bench("run", "job.toml", "--no-report", code=None)
+    for command in ("report", "compare"):
+        for options, has_texts in (((), True), (("--without-texts",), False)):
+            text = unpacked(bench.folder / bench.json(command, "last", "--single-file", *options)["report"])
+            assert ("Aisha" in text) is has_texts
+            assert has_texts or "36 characters" in text
+
+
 def test_what_a_judge_is_still_to_say_is_not_what_it_could_not(bench: Workbench) -> None:
     waiting = {("m", sample): PENDING for sample in range(30)}
     record(bench, "r1", {"m": [None] * 30 + [1.0] * 30}, reasons=waiting, scorers=["exact"])

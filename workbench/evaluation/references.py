@@ -1,7 +1,7 @@
 """What scores without a model, beside the models of a run: a constant, a target at random, a column of the dataset."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -25,6 +25,15 @@ _MEANS = (None, *ON_OWN_SCALE)
 """How a run may record the reducer with which an answer that is always the same keeps its score."""
 
 
+LABEL_CHARS = 24
+"""A longer value is a text, and not the name of a class or of a part of the dataset."""
+
+
+def label_or_length(value: str) -> str:
+    """Return a label, and of a text how long it is."""
+    return value if len(value) <= LABEL_CHARS else f"{len(value)} characters"
+
+
 class ReferencePoint(msgspec.Struct, frozen=True):
     """What scores without a model, on the samples of a run, by one scorer."""
 
@@ -41,6 +50,10 @@ class ReferencePoint(msgspec.Struct, frozen=True):
     """Of the mean, chosen without the sample that it is scored on."""
     beside: list[Difference] = []
     """Every model beside this, adjusted for all models and reference points together; by one scorer."""
+
+    def without_text(self) -> Self:
+        """Return the same for a file that leaves texts out: a longer constant is a text of the dataset, and no label."""
+        return self if self.constant is None else msgspec.structs.replace(self, constant=label_or_length(self.constant))
 
     @property
     def is_floor(self) -> bool:

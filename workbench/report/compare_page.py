@@ -21,7 +21,7 @@ from workbench.evaluation.comparison import (
     load_input,
     with_each_baseline,
 )
-from workbench.evaluation.references import floor_of
+from workbench.evaluation.references import LABEL_CHARS, floor_of
 from workbench.evaluation.side_by_side import SampleAnswer, SampleGroup, Texts, samples_by_kind, texts_of
 from workbench.evaluation.sides import Difference, ModelResult, why_unscored
 from workbench.evaluation.slices import Slice
@@ -69,8 +69,6 @@ _MOST_DIFFERING = 3
 """What differs between runs that stands open above the table."""
 _MOST_VERDICTS = 500
 """Answers with two verdicts that the page lists of each two rubrics."""
-_NAME_CHARS = 24
-"""A longer value of a column is a text, and not the name of a part of the dataset."""
 _NAMED = 3  # runs in the name of the page's file
 _MOST_LINES = 3
 """Of the differences in words above the table."""
@@ -111,6 +109,11 @@ def compare_page(
         found = compare_sides(material, wanted)
         every = [found] if len(material.baselines) > MOST_BASELINES else with_each_baseline(material, found, wanted.by)
         samples = compared_samples(asked.reader, material, every, has_texts=asked.has_texts)
+    if not asked.has_texts:
+        found, *every = (
+            msgspec.structs.replace(one, references=[point.without_text() for point in one.references])
+            for one in (found, *every)
+        )
     runs = found.runs
     keys = dict.fromkeys(run.key_fingerprint for run in runs)
     head = PageHead(
@@ -166,7 +169,7 @@ def _by_column(slices: Sequence[Slice], *, has_texts: bool) -> list[tuple[str, l
     columns: dict[str, list[tuple[int, Slice]]] = {}
     for place, part in enumerate(slices):
         columns.setdefault(part.column, []).append((place, part))
-    are_texts = {column for column, parts in columns.items() if any(len(part.value) > _NAME_CHARS for _, part in parts)}
+    are_texts = {column for column, parts in columns.items() if any(len(part.value) > LABEL_CHARS for _, part in parts)}
     return [found for found in columns.items() if has_texts or found[0] not in are_texts]
 
 

@@ -9,10 +9,11 @@ import msgspec
 import workbench.display.commands as commands
 from workbench.evaluation.alarms import Alarm, open_of
 from workbench.evaluation.ongoing import status_now
+from workbench.evaluation.references import label_or_length
 from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.evaluation.run_samples import run_samples, without_texts
 from workbench.ledger.answer_rows import UnsentSample
-from workbench.ledger.gates import DropFound, decoded
+from workbench.ledger.gates import DropFound, OverConstant, decoded, encoded
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunGate, SuspectSample, TakenOut
@@ -59,6 +60,8 @@ def run_page(
     """
     reader, folder = asked.reader.about(run_id), asked.folder
     figures = known or run_figures(reader, run_id)
+    if not asked.has_texts:
+        figures = _without_texts(figures)
     asked.rankings[run_id] = figures.standing
     rows = model_rows(figures)
     whole, unsent = (
@@ -108,6 +111,8 @@ def _stored(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
     run = figures.provenance
     reader = asked.reader.about(run.run_id)
     taken_out, gates = reader.all(TakenOut, run_id=run.run_id), reader.all(RunGate, run_id=run.run_id)
+    if not asked.has_texts:
+        gates = list(map(_without_text, gates))
     alarms = open_of(asked.watched(run.job))
     said = [(gate, _alarm_of(gate, alarms)) for gate in gates]
     by_gates = [alarm for _, alarm in said if alarm is not None]
@@ -119,6 +124,25 @@ def _stored(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "alarms_apart": [alarm for alarm in alarms if alarm not in by_gates],
         "accepting": commands.accept_changes(run.job, asked.ledger),
     }
+
+
+def _without_texts(figures: RunFigures) -> RunFigures:
+    """Return the figures of a run without what reference points and the reason of its end quote of the dataset."""
+    run = figures.provenance
+    if run.status == RunStatus.GATE_FAILED:
+        run = msgspec.structs.replace(run, reason="a gate was not met")
+    points = [point.without_text() for point in figures.standing.references]
+    standing = msgspec.structs.replace(figures.standing, references=points)
+    return msgspec.structs.replace(figures, provenance=run, standing=standing)
+
+
+def _without_text(gate: RunGate) -> RunGate:
+    """Return a gate that names no text of the dataset."""
+    found = None if gate.evidence is None else decoded(gate.evidence)
+    if not isinstance(found, OverConstant):
+        return gate
+    short = msgspec.structs.replace(found, constant=label_or_length(found.constant))
+    return msgspec.structs.replace(gate, evidence=encoded(short))
 
 
 def _alarm_of(gate: RunGate, alarms: Sequence[Alarm]) -> Alarm | None:
