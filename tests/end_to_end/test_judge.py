@@ -191,6 +191,15 @@ def test_a_template_may_name_columns_that_not_every_sample_has(bench: Workbench)
 
 
 @pytest.mark.slow
+def test_votes_that_cannot_differ_are_named_before_they_are_paid_for(bench: Workbench) -> None:
+    said = "votes: 3 votes at temperature 0 are one, and each is paid for"
+    bench.write("sums.jsonl", sums(3))
+    for temperature, is_said in (("0", True), ("0.7", False)):
+        own = f'[[scorers]]\nname = "judge"\nmodel = "Abacus Large [careful]"\nvotes = 3\ntemperature = {temperature}\n'
+        bench.write("job.toml", job() + own)
+        assert (said in bench("lint", "job.toml").stdout) is is_said
+
+
 def test_a_judge_that_is_not_visible_is_said_before_a_run_spends_anything(bench: Workbench) -> None:
     judged(bench, model="Abacus Larg [careful]")
     expected = "job.toml:15: scorers[1].model: 'Abacus Larg [careful]' is not visible to this account"

@@ -248,6 +248,7 @@ def test_a_night_whose_judge_was_asked_in_vain_is_no_success_and_names_what_asks
     again = f"score {run_id} --yes --again fallback"
     told = f"judge gave no verdict on 3 answers: another model answered for the judge; `workbench {again} --ledger"
     assert told in done.stderr
+    assert f"continue with: workbench {again}" in done.stdout, "the run again would ask nothing"
     assert f"3 answers without a judgement: `workbench {again}" in rescued("show", run_id).stderr
     (row,) = [row for row in rescued.json("show", run_id)["scores"] if row["scorer"] == "judge"]
     assert (row["pending"], row["mean"]) == (3, None)

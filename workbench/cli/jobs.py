@@ -300,10 +300,13 @@ def _show(
         say(f"{left}: `{commands.on_ledger(ledger_to_write(where).name, *to_judge_words(figures))}`")
     if end.exit_code and end.summary.status is not RunStatus.GATE_FAILED:  # there every request is settled
         says = commands.resume(path, words, chosen.occasion, resume)
-        if end.to_judge and job.budget.is_in_units and not end.summary.failed and not end.summary.pending:
-            # to run it again would weigh the judge as little as this run did, and ask it nothing
-            asks = ["score", end.summary.run_id, "--yes", *where.platform_words]
-            says = commands.on_ledger(ledger_to_write(where).name, *asks)
+        is_unjudged = end.to_judge or (figures is not None and to_judge_text(figures))
+        if is_unjudged and not end.summary.failed and not end.summary.pending:
+            asks = ["score", end.summary.run_id, "--yes"] if figures is None else to_judge_words(figures)
+            # to run it again would ask a judge nothing that was asked in vain, and weigh it as little as this run did
+            if job.budget.is_in_units or "--again" in asks:
+                platform = [word for word in where.platform_words if word not in asks]
+                says = commands.on_ledger(ledger_to_write(where).name, *asks, *platform)
         if end.summary.status is RunStatus.COMPLETE and figures and judges_nothing(figures.broken):
             says = commands.on_ledger(ledger_to_write(where).name, "score", end.summary.run_id)  # once it is repaired
         echo(f"continue with: {says}")

@@ -16,6 +16,7 @@ from workbench.job.file import ON_OWN_SCALE, GatesTable, PromptTable, Worthless
 from workbench.job.job import Job
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel
+from workbench.planning.scorers import judges_of
 from workbench.records.calls import Model
 from workbench.records.endings import JUDGED_RUN
 from workbench.scoring.custom import Custom
@@ -211,6 +212,13 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
         for note in notes_on(path, job.dataset.format, job.dataset.delimiter, job.dataset.sheet)
     ]
     found += repeated_ids(plan)
+    found += [
+        Finding(
+            job.where("scorers", number, "votes"), f"{judge.votes} votes at temperature 0 are one, and each is paid for"
+        )
+        for number, judge in judges_of(job)
+        if judge.votes > 1 and judge.temperature == 0
+    ]
     found += [
         Finding(f"scorers {label!r}", _unjudged(count, plan.samples))
         for label, count in plan.unjudged.items()
