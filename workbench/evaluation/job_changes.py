@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from workbench.display.text import plural
+from workbench.evaluation.differing import NO_MATTER
 from workbench.ledger.job_rows import JobCourse, JobRun
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import BesideBefore, CountedDifferences
@@ -82,7 +83,7 @@ def _pair(counted: CountedDifferences) -> Paired:
 
 _TOLD_APART = {"dataset", "scorers"}
 """What is found in more than the job file: a dataset of the same name may have other rows."""
-_ASKS_NOTHING_ELSE = {"name", "description", "tags", "schedule", "gates", "budget", "judge"}
+_ASKS_NOTHING_ELSE = NO_MATTER | {"budget"}  # how a budget ended a run is said of that run
 
 
 def changed_since_before(runs: Sequence[JobRun], course: Sequence[JobCourse]) -> dict[str, str]:

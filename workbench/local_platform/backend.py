@@ -152,6 +152,8 @@ def usage_of(answer: dict[str, Any]) -> Usage | None:
 def _count(usage: dict[str, Any], *names: str) -> int | None:
     for name in names:
         value = usage.get(name)
+        if isinstance(value, float) and value.is_integer():  # as some servers write them
+            value = int(value)
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53:
             return value
     return None

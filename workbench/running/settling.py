@@ -99,20 +99,20 @@ class AfterCall:
             self.stop = Stop(status, reason, EXIT_CODES[status] if exit_code is None else exit_code, error)
             self.queue.wake()
 
-    def is_beyond_budget(self, turn: Turn, request: ChatRequest) -> bool:
-        """Return whether the budget has no room for a request now; else it is reserved."""
+    def reserve_or_postpone(self, turn: Turn, request: ChatRequest) -> bool:
+        """Reserve for a request, and return whether the budget has room for it; where it has none now, it is postponed."""
         full = self.guard.reserve(request, self._caps[turn.model])
         if full is None:
             self._waits_since = 0.0
-            return False
+            return True
         self.queue.postpone(turn)
         if self.guard.has_reserves:  # what is in flight may turn out cheaper than was reserved for it
-            return True
+            return False
         now = time.monotonic()
         self._waits_since = self._waits_since or now
         if not self.guard.may_retry_later or now - self._waits_since > self._patience_s:
             self.halt(RunStatus.STOPPED, full)
-        return True
+        return False
 
     @property
     def waits_for_others(self) -> bool:

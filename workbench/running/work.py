@@ -114,7 +114,7 @@ class Work:
                 self._slots.give_back(slot)
                 continue
             item = self._plan.item(turn.item)
-            if after_call.is_beyond_budget(turn, item.request):
+            if not after_call.reserve_or_postpone(turn, item.request):
                 self._slots.give_back(slot)
                 if not after_call.stop:
                     await self._wait_for_room()

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import msgspec
 import pytest
 
@@ -12,11 +13,13 @@ from tests.unit.ledger.ledger_rows import STARTED_AT, answer, intent, key, start
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import run_figures
 from workbench.ledger.entries import RunEnded, score_entry
+from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Row, reading
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import Spend, UnknownDraw
 from workbench.records.calls import Score
+from workbench.records.endings import SETTLED, RunStatus
 from workbench.scoring.exact import Exact
 from workbench.wording.allowance import spend_text as spent
 from workbench.wording.runs import run_verdict
@@ -267,3 +270,14 @@ def test_a_score_made_after_the_clock_was_put_back_counts(ledger: Ledger) -> Non
         (row,) = rows_of(reader, "scores_of_run", run_id="r1")
     assert row["reason"] != "of a clock that was ahead"
     assert rescore(ledger, "r1", [Exact(ignore_case=False)])[0] == 0
+
+
+@pytest.mark.parametrize("status", RunStatus)
+def test_a_run_is_settled_as_the_one_list_says(ledger: Ledger, status: RunStatus) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 1))
+    writer.append(RunEnded("r1", STARTED_AT, status, 0, 1.0))
+    writer.close()
+    ingest(ledger)
+    with duckdb.connect(str(ledger.path), read_only=True) as db:
+        assert db.execute("SELECT is_settled FROM run_overview").fetchone() == (status in SETTLED,)

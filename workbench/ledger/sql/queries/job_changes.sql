@@ -1,4 +1,4 @@
--- The newest run of each job beside the one before it, both ended: by model (and variant), the differences by the job's first scorer
+-- The newest run of each job beside the one before it, both settled: by model (and variant), the differences by the job's first scorer
 -- (see `sample_scores`) on the samples that both were asked: of those that are known of both, and of all at the lowest and at the
 -- highest that they can be (NULL: no scale says so). Of each, how many samples there are, are better and are worse, the
 -- differences' mean and standard deviation, whether all scores are 0 or 1, and the scores by cluster (see `cluster_of`), where
@@ -8,7 +8,7 @@ WITH ended AS (
     SELECT job, run_id, started_at, scorers[1] AS scorer,
         row_number() OVER (PARTITION BY job ORDER BY started_at DESC, run_id DESC) AS place
     FROM run_overview
-    WHERE status IN ('complete', 'gate_failed')
+    WHERE is_settled
 ),
 pair AS (
     SELECT newest.job, newest.run_id, before.run_id AS before_run_id, newest.scorer, newest.started_at

@@ -6,7 +6,7 @@
 -- Parameters: job, scorers (list), until_at (NULL: all; otherwise occasions of runs that began until then), most (the newest so many;
 -- NULL: all)
 WITH came AS (
-    SELECT occasion, run_id, started_at, status IN ('complete', 'gate_failed') AS settled, coalesce(len(scorers), 0) AS scorers
+    SELECT occasion, run_id, started_at, is_settled AS settled, coalesce(len(scorers), 0) AS scorers
     FROM run_overview
     WHERE job = $job AND occasion IS NOT NULL AND status IS NOT NULL AND ($until_at IS NULL OR started_at <= $until_at::TIMESTAMP)
 ),

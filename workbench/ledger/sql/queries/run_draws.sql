@@ -7,7 +7,7 @@ WITH whole AS (
     SELECT job, coalesce(occasion, run_id) AS name, max(run_id) AS run_id, list(run_id) AS run_ids, max(started_at) AS started_at
     FROM run_overview
     WHERE $in_part OR narrowed IS NULL
-    GROUP BY job, coalesce(occasion, run_id) HAVING $in_part OR bool_or(status IN ('complete', 'gate_failed'))
+    GROUP BY job, coalesce(occasion, run_id) HAVING $in_part OR bool_or(is_settled)
 ),
 newest AS (
     SELECT job, run_id, unnest(run_ids) AS paid_run_id

@@ -3,7 +3,7 @@
 -- duration_s: NULL where a run is running or was killed.
 -- Parameters: most, run_ids (list; NULL takes all)
 WITH newest AS (
-    SELECT * FROM run_overview
+    SELECT * EXCLUDE (is_settled) FROM run_overview
     WHERE $run_ids IS NULL OR run_id IN (SELECT unnest($run_ids::VARCHAR[]))
     ORDER BY started_at DESC NULLS LAST LIMIT $most
 ),

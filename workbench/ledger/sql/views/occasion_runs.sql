@@ -3,7 +3,7 @@
 CREATE OR REPLACE VIEW occasion_runs AS
 SELECT job, occasion, arg_max(run_id, row(is_settled, began_at, run_id)) AS run_id, min(began_at) AS started_at, list(run_id) AS run_ids
 FROM (
-    SELECT job, occasion, run_id, started_at AS began_at, coalesce(status IN ('complete', 'gate_failed'), false) AS is_settled
+    SELECT job, occasion, run_id, started_at AS began_at, is_settled
     FROM run_overview
 ) AS run
 GROUP BY job, occasion, coalesce(occasion, run_id);

@@ -21,6 +21,7 @@ SELECT
     any_value(min_answered) AS min_answered,
     any_value(counted_unknown) AS counted_unknown,
     arg_max(status, recorded_at) FILTER (event = 'ended') AS status,
+    coalesce(arg_max(status, recorded_at) FILTER (event = 'ended') IN ('complete', 'gate_failed'), false) AS is_settled,
     arg_max(exit_code, recorded_at) FILTER (event = 'ended') AS exit_code,
     arg_max(duration_s, recorded_at) FILTER (event = 'ended') AS duration_s,
     arg_max(reason, recorded_at) FILTER (event = 'ended') AS reason
