@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Reader
+from tests.cases import first_of
 from tests.compared_runs import record as record_scores
 from tests.conftest import Workbench, answering, job, sums
 from tests.end_to_end.test_pages import HOSTILE, MODELS
@@ -80,7 +81,7 @@ def scrolled(page: Page) -> Page:
 
 
 @pytest.mark.parametrize("reader", LOOKS, indirect=True)
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", first_of(*PAGES, default=2))
 def test_a_page_is_quiet_fits_and_draws(reader: Reader, pages: dict[str, Path], name: str) -> None:
     page = scrolled(reader.open(pages[name]))
     drawings = page.locator(".drawing").count()
@@ -240,6 +241,7 @@ def test_filters_work_and_survive_a_reload(reader: Reader, pages: dict[str, Path
     assert not reader.faults
 
 
+@pytest.mark.slow
 def test_a_request_that_was_sent_again_shows_every_attempt(reader: Reader, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.duckdb")
     writer = JournalWriter(ledger.journal_folder)
@@ -291,6 +293,7 @@ def test_tables_sort_and_remember(reader: Reader, pages: dict[str, Path]) -> Non
     assert not reader.faults
 
 
+@pytest.mark.slow
 def test_runs_are_chosen_by_their_status(reader: Reader, tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     for run_id, status in (("r1", "complete"), ("r2", "interrupted"), ("r3", "complete")):
@@ -338,6 +341,7 @@ def test_a_filter_finds_figures_as_they_are_shown_and_exactly(reader: Reader, tm
     assert not reader.faults
 
 
+@pytest.mark.slow
 def test_times_are_in_the_accounts_zone_wherever_the_reader_is(tmp_path: Path, reader: Reader) -> None:
     bench = Workbench(tmp_path, None)
     bench.write("workbench.toml", '[account]\ntime_zone = "America/New_York"\n')
@@ -452,6 +456,7 @@ def test_where_the_numbers_come_from_fits_whatever_its_names(reader: Reader, tmp
     assert facts.locator("th", has_text="packages").evaluate("head => head.clientHeight < 50")
 
 
+@pytest.mark.slow
 def test_a_run_without_any_call_has_pages(reader: Reader, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.duckdb")
     writer = JournalWriter(ledger.journal_folder)
@@ -523,6 +528,7 @@ def test_names_that_break_programs_break_no_page(reader: Reader, tmp_path: Path)
     assert not reader.faults
 
 
+@pytest.mark.slow
 def test_an_address_is_followed_and_nonsense_in_it_ignored(reader: Reader, pages: dict[str, Path]) -> None:
     page = reader.open(pages["run"], "#page=x&model=gone&show=gone&t.run_latency.sort=gone:asc&sample=s7")
     status = page.locator("#browser [role=status]")

@@ -105,6 +105,7 @@ def test_the_counts_are_those_of_the_shown_columns(reader: Reader, tmp_path: Pat
     assert not reader.faults
 
 
+@pytest.mark.slow
 def test_repeats_are_folded_into_their_sample_and_walked_through(reader: Reader, tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     right: dict[tuple[str, int], list[float | None]] = {

@@ -420,6 +420,7 @@ def test_a_scale_is_declared_where_targets_show_none(bench: Workbench) -> None:
     [pytest.param((), "not met", marks=pytest.mark.slow), ((3,), "cannot tell")],
     ids=["whole", "a gap"],
 )
+@pytest.mark.slow
 def test_measurements_have_figures_without_a_scale_and_say_nothing_where_one_is_missing(
     bench: Workbench, missing: tuple[int, ...], verdict: str
 ) -> None:

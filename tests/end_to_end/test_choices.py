@@ -31,6 +31,7 @@ def said(bench: Workbench, *options: str) -> str:
     return found[1]
 
 
+@pytest.mark.slow
 def test_better_is_said_by_the_test_alone_and_with_its_price(bench: Workbench) -> None:
     asked: dict[str, Values] = {
         "mini": HALF,

@@ -71,6 +71,7 @@ def test_junit_has_an_error_for_what_was_never_sent(bench: Workbench) -> None:
     assert len(bench("export", "--format", "jsonl").stdout.splitlines()) == 4
 
 
+@pytest.mark.slow
 def test_rows_in_every_format_say_the_same(answered: Workbench, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in answered("export", "--format", "jsonl").stdout.splitlines()]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", lines[0]["sent_at"]), "as in every other JSON"

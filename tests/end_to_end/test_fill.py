@@ -97,6 +97,7 @@ def test_a_sheet_is_filled_and_filled_again_without_a_request(
     assert len(before) == len(sheet.read_bytes())
 
 
+@pytest.mark.slow
 def test_rows_keep_their_answers_when_they_are_sorted_and_others_come(
     bench: Workbench, sheet: Path, platform: ThreadedServer
 ) -> None:

@@ -138,6 +138,7 @@ def test_what_no_scorer_could_read_is_unknown(bench: Workbench) -> None:
     assert verdict(bench)["verdict"] == "open"
 
 
+@pytest.mark.slow
 def test_a_fallback_s_answers_are_unknown(bench: Workbench) -> None:
     names = {("cheat", sample): "good" for sample in WRONG}
     record(bench, "r1", {"good": GOOD, "cheat": CHEAT}, scorers=["exact"], served_by=names)

@@ -104,6 +104,7 @@ def test_a_token_budget_needs_caps(tmp_path: Path) -> None:
     assert "budget.total_tokens: needs request.max_tokens" in bench("run", "job.toml", code=2).stderr
 
 
+@pytest.mark.slow
 def test_a_deadline_lets_what_is_in_flight_end(tmp_path: Path) -> None:
     slow = platform_of(M | {"latency_ms": {"median": 400}})
     with HeldClock() as clock, ThreadedServer(slow, around=Surroundings(clock=clock)) as server:

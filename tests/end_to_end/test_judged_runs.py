@@ -153,6 +153,7 @@ def test_a_rest_of_a_budget_that_is_less_than_a_judgement_is_its_end(
     assert calls(platform) - before == SAMPLES
 
 
+@pytest.mark.slow
 def test_what_a_scheduled_job_needs_is_with_its_judge(bench: Workbench) -> None:
     with_judge(bench, '[schedule]\ncron = "0 2 * * *"\n')
     text = (bench.folder / "job.toml").read_text()

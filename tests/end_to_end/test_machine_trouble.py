@@ -148,9 +148,7 @@ MORE_FAULTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "told"), [*FAULTS, *(pytest.param(*one, marks=pytest.mark.slow) for one in MORE_FAULTS)]
-)
+@pytest.mark.parametrize(("error", "code", "told"), first_of(*FAULTS, *MORE_FAULTS))
 def test_only_what_passes_by_itself_is_a_note(bench: Workbench, error: str, code: int, told: str) -> None:
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job("sim/instant"))

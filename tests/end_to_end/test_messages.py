@@ -506,6 +506,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("newer state", "platform keys", newer_state),
     ("damaged state", "platform keys", lambda bench: bench.write("platform.sqlite", "no database at all, but long enough")),
     ("port in use", "platform serve --ephemeral --port PORT", nothing),
+    ("blank around a route", "platform serve --ephemeral", files(platform_toml='[[routes]]\nid = " r"\nsimulated = "prose"\n')),
     ("no routes", "platform serve --ephemeral", files(platform_toml="routes = []\naccounts = []\n")),
     ("more slots than there are", "platform serve --ephemeral", platform("max_in_flight = 16", "max_in_flight = 65")),
     ("unknown route", "platform serve --ephemeral", platform('fallback = "Rehearsal"', 'fallback = "Rehearsel"')),

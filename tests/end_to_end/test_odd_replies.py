@@ -69,6 +69,7 @@ def test_an_answer_of_sixty_megabytes_is_recorded_and_ingested(oddly: Workbench)
     assert oddly.json("ledger", "path")["journals"] == []
 
 
+@pytest.mark.slow
 def test_failures_that_no_rerun_can_fix_are_reported_and_done(oddly: Workbench) -> None:
     prompts(oddly, "bad", "plain")
     result = run(oddly)
@@ -149,6 +150,7 @@ def test_an_empty_list_takes_the_key_all_the_same(oddly: Workbench, odd: OddServ
     assert odd.lists == 2
 
 
+@pytest.mark.slow
 def test_a_rejected_key_is_asked_about_once(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, *(f"expired {n}" for n in range(4)))
     result = run(oddly, code=4)

@@ -65,6 +65,7 @@ def test_what_each_reducer_makes_of_a_sample(bench: Workbench, reducer: str | No
         assert found == (pytest.approx(math.fsum(right) / len(draws)) if draws else None), "every draw of K, counted"
 
 
+@pytest.mark.slow
 def test_epochs_of_which_none_was_sent_are_not_known(bench: Workbench) -> None:
     """As those that only some samples were sent."""
     bench.write("sums.jsonl", sums(3))

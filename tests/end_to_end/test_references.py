@@ -57,6 +57,7 @@ def graded(bench: Workbench) -> Workbench:
     return bench
 
 
+@pytest.mark.slow
 def test_the_constant_stands_beside_the_models(graded: Workbench) -> None:
     said = graded("show", "--ledger", "local.duckdb").stdout
     assert "constant “4.5”" in said
@@ -116,6 +117,7 @@ def test_what_a_part_of_a_dataset_says_is_said_to_be_of_a_part_and_of_all_of_it(
     assert finding["text"].startswith("a constant b scores 0.600 by this scorer on 2000 of 5000 samples: ")
 
 
+@pytest.mark.slow
 def test_no_model_better_than_a_constant_is_said_first(bench: Workbench) -> None:
     chance = random.Random(5)
     record(bench, "r1", {name: [float(chance.random() < 0.6) for _ in range(60)] for name in ("m", "n")})

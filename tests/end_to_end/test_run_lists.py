@@ -224,6 +224,7 @@ def test_what_a_later_run_completed_is_not_said_to_be_missing(bench: Workbench) 
     assert "shows what is missing" not in bench("runs").stderr
 
 
+@pytest.mark.slow
 def test_a_model_that_was_down_makes_no_job_look_worse(bench: Workbench) -> None:
     right, wrong = [1.0] * 8, [0.0] * 8
     for number in (1, 2, 4):

@@ -178,6 +178,7 @@ def test_crontab_lines_come_and_go(home: Workbench) -> None:
     assert (home.folder / "crontab").read_text().splitlines() == ["MAILTO=me", "5 4 * * * true"]
 
 
+@pytest.mark.slow
 def test_a_crontab_line_runs_what_is_due(home: Workbench, platform: ThreadedServer) -> None:
     folder = home.folder / "50% done"
     folder.mkdir()

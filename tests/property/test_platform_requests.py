@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.cases import first_of
 from tests.contract.asking import platform_of
 from workbench.local_platform.server import ThreadedServer
 
@@ -89,7 +90,7 @@ def check(reply: httpx.Response, asked: bytes) -> None:
     assert set(said) & {"detail", "choices", "data"}, (asked[:300], said)
 
 
-@pytest.mark.parametrize("bodies", [600, pytest.param(5_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("bodies", [*first_of(150, 600), pytest.param(5_000, marks=pytest.mark.long)])
 def test_any_body(server: ThreadedServer, http: httpx.Client, bodies: int) -> None:
     @settings(max_examples=bodies)
     @given(raw=raws, content_type=content_types, encoding=encodings)

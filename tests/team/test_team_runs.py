@@ -56,6 +56,7 @@ def live(url: str, statement: str) -> list[tuple[Any, ...]]:
         return db.execute(statement).fetchall()
 
 
+@pytest.mark.slow
 def test_a_run_on_a_team_s_ledger_is_read_by_another_machine_and_not_paid_again(machine: Machine, url: str) -> None:
     with ThreadedServer(platform_of({"id": "m"})) as server:
         first, second = joined(machine("first"), server), joined(machine("second"), server)

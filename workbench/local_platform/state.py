@@ -217,7 +217,7 @@ class State:
         try:
             found = self.path.stat()
         except OSError as error:
-            text = f"{self.path} is gone ({error.strerror}): put it back, or create keys anew and restart the platform"
+            text = f"{self.path} is gone ({error.strerror}): put it back, or make other keys and restart the platform"
             raise StateError(text) from error
         if self._file != (found.st_dev, found.st_ino):
             raise StateError(f"{self.path} is another file than when the platform began: restart it")

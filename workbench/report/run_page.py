@@ -59,9 +59,7 @@ def run_page(
         InputError: There is no such run.
     """
     reader, folder = asked.reader.about(run_id), asked.folder
-    figures = known or run_figures(reader, run_id)
-    if not asked.has_texts:
-        figures = _without_texts(figures)
+    figures = _shown_figures(known or run_figures(reader, run_id), asked)
     asked.rankings[run_id] = figures.standing
     rows = model_rows(figures)
     whole, unsent = (
@@ -126,8 +124,10 @@ def _stored(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
     }
 
 
-def _without_texts(figures: RunFigures) -> RunFigures:
-    """Return the figures of a run without what reference points and the reason of its end quote of the dataset."""
+def _shown_figures(figures: RunFigures, asked: PageContext) -> RunFigures:
+    """Return the figures of a run; of a file without texts without what reference points and the reason of its end quote."""
+    if asked.has_texts:
+        return figures
     run = figures.provenance
     if run.status == RunStatus.GATE_FAILED:
         run = msgspec.structs.replace(run, reason="a gate was not met")

@@ -142,9 +142,8 @@ class SharedSpending:
                 found = Spender(*self._heads[run_id], *_state(fd))
             except (msgspec.DecodeError, struct.error):  # its process was killed, or is about, to write it first
                 return None
-            if not is_locked(
-                fd
-            ):  # its process is dead: what it had reserved may have been used, and is never given back
+            # of a dead process, what it had reserved may have been used, and is never given back
+            if not is_locked(fd):
                 found.draw(found.reserved, os.fstat(fd).st_mtime)
                 found.reserved = Spending()
             return found

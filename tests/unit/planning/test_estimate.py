@@ -94,6 +94,7 @@ def remembered(
 
 @pytest.mark.parametrize("runs", [15, pytest.param(100, marks=pytest.mark.long)])
 @pytest.mark.parametrize("nights", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_the_tokens_of_a_run_lie_in_the_range_that_was_said(
     tmp_path: Path, plan_of: MakePlan, runs: int, nights: int
 ) -> None:
