@@ -134,7 +134,7 @@ State = Callable[[Workbench], AbstractContextManager[None] | None]
 """Records what the pages are about; what it returns is held while they are written."""
 SHEET: list[tuple[State, str, str]] = [
     (clean, "index", r"1 job: 1 fine\.(?s:.*)0\.500"),
-    (clean, "run", r"large beats mini by “exact” by 50\.0 points"),
+    (clean, "run", r"large is better than mini by “exact”, by 50\.0 points"),
     (clean, "allowance", r"we used 1.200 tokens; others: unknown; left: unknown"),
     (clean, "routes", r"2 routes"),
     (before_and_after, "job", r"mini scores 50\.0 points less"),
@@ -192,7 +192,7 @@ SHEET: list[tuple[State, str, str]] = [
     (dropped, "job", DROP),
     (accepted, "index", r"1 job: 1 fine\."),
     (accepted, "job", DROP + r" by “exact”; accepted: a cheaper version"),
-    (dropped, "run", r"other beats quill by “exact”"),
+    (dropped, "run", r"other is better than quill by “exact”"),
     (steady, "job", r"No model is shown to be below its level"),
 ]
 

@@ -110,7 +110,7 @@ def test_a_run_of_a_part_says_so_and_is_no_occasion(folder: Path) -> None:
     shown = Workbench(folder, None)("show", part.id).stdout
     assert f"narrowed to the first 2 samples, only {MODELS[0]}, at most 1 in flight" in shown
     nightly = made(run={"reuse": "occasion"})
-    with pytest.raises(wb.WorkbenchError, match="an occasion runs the whole job"):
+    with pytest.raises(wb.WorkbenchError, match="a scheduled run is of the whole job"):
         wb.run(nightly, folder=folder, occasion="2026-11-22", limit=1)
 
 

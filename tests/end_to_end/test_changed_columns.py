@@ -36,6 +36,7 @@ def exported(bench: Workbench, run_id: str, column: str) -> set[str]:
     return {row[column] for row in csv.DictReader(io.StringIO(bench("export", run_id, "--format", "csv").stdout))}
 
 
+@pytest.mark.slow
 def test_each_run_has_the_columns_that_it_read(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("level.py", SCORER)
     bench.write("job.toml", JOB)
@@ -53,7 +54,6 @@ def test_each_run_has_the_columns_that_it_read(bench: Workbench, platform: Threa
     bench("ledger", "check")
 
 
-@pytest.mark.slow
 def test_another_job_s_file_is_read_for_that_job(bench: Workbench) -> None:
     bench.write("level.py", SCORER)
     write(bench, level=2)

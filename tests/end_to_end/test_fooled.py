@@ -49,9 +49,7 @@ def verdict(bench: Workbench, *runs: str) -> dict[str, Any]:
     said.append(Page(found["report"]).text)
     if len(runs) < 2:
         said.append(Page(bench.json("report", "last")["report"]).text)
-    flattering = (
-        r"cheat(?: in r\d)? (?:beats|scores best|scores higher)|beats good|good and cheat tie|cheat and good tie"
-    )
+    flattering = r"cheat(?: in r\d)? (?:is better than|scores best|scores higher)|is better than good|good and cheat tie|cheat and good tie"
     assert beside["verdict"] == "better" or not [text for text in said if re.search(flattering, text)]
     return {"notes": " ".join(found["notes"]), "sides": {side["model"]: side for side in found["sides"]}, **beside}
 
@@ -311,6 +309,7 @@ def test_the_best_and_the_worst_of_equal_models_are_not_apart_for_having_been_ch
     assert alone == among, "one verdict for one pair"
 
 
+@pytest.mark.slow
 def test_models_that_are_chosen_are_adjusted_beside_targets_and_constants_as_all_are(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(30))
     models = ["sim/instant", "Abacus Mini [fast]", "Abacus Large [careful]"]

@@ -55,11 +55,11 @@ def test_a_gate_that_is_not_met_ends_the_run_with_100_and_its_reason(bench: Work
     assert shown["gates"][0]["reason"] == result["gates"][0]["says"]
     assert (shown["gates"][0]["evidence"]["wanted"], shown["gates"][0]["evidence"]["mean"]) == (0.9, 0.5)
     assert bench.json("runs")[0]["status"] == "gate_failed"
-    for said in (bench("show", "last").stdout, bench("run", "job.toml", code=100).stdout):
+    for said in (bench("show", "last").stdout, bench("run", "job.toml", "--no-report", code=100).stdout):
         assert "gate min_mean not met" in said
         assert said.count("at least 0.9 is wanted") == 1
     assert "not met" in Path(result["report"]).read_text("utf-8")
-    again = bench("run", "job.toml", code=100).stdout
+    again = bench("run", "job.toml", "--no-report", code=100).stdout
     assert "gate min_mean not met" in again
     assert "continue with" not in again + bench("show").stderr, "every request is answered"
     assert "rerun its job" not in bench("runs").stderr
@@ -108,6 +108,7 @@ def test_what_the_answers_cannot_tell_passes_unless_told_otherwise(bench: Workbe
     assert told(bench.json("run", "job.toml", "--no-report", code=code)) == {"min_mean": "cannot tell"}
 
 
+@pytest.mark.slow
 def test_gates_that_could_not_be_decided_do_not_pass(bench: Workbench) -> None:
     gated(bench, "max_failed_share = 0.5", count=4)
     bench.json("run", "job.toml", "--no-report")
@@ -153,7 +154,7 @@ def test_requests_that_failed_for_good_fail_a_gate(tmp_path: Path, catalogue: Pl
     ("gates", "said"),
     [
         ("min_mean = { nummeric = 0.5 }", "the job has no scorer 'nummeric' (did you mean 'numeric'?)"),
-        ('steady = ["numeric"]', 'needs run.reuse = "occasion": only occasions are a series'),
+        ('steady = ["numeric"]', 'needs run.reuse = "occasion": only scheduled runs are a series'),
         ('baseline = "r9"\nmax_drop = { numeric = 0.1 }', "gates.baseline"),
         ("max_failed_share = 2", "gates.max_failed_share"),
         ('on_uncertain = "maybe"', "gates.on_uncertain"),
@@ -235,6 +236,7 @@ def test_a_night_that_is_run_again_is_not_compared_with_itself(bench: Workbench)
     assert "by “exact” from run r1; 40.0 points less is allowed" in bench("show", "r3").stdout
 
 
+@pytest.mark.slow
 def test_a_first_run_with_nothing_to_compare_with_passes_and_is_the_baseline(bench: Workbench) -> None:
     """If it failed, no run would ever have one."""
     values = [1.0] * 60

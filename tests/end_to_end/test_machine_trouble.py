@@ -194,6 +194,7 @@ def test_a_damaged_journal_is_named_by_whatever_command_takes_it_in(bench: Workb
 
 
 @pytest.mark.parametrize("to", first_of(None, "elsewhere"))
+@pytest.mark.slow
 def test_a_journal_that_is_taken_away_stops_the_run_and_loses_no_answer(tmp_path: Path, to: str | None) -> None:
     with ThreadedServer(quick(load_config(), 150)) as server:
         bench, sent = Workbench(tmp_path, server), server.platform.statistics.requests

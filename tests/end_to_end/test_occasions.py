@@ -55,7 +55,7 @@ def test_a_moment_is_one_in_every_zone(nightly: Workbench, platform: ThreadedSer
 
 @pytest.mark.slow
 def test_what_does_not_go_together_is_refused(nightly: Workbench, platform: ThreadedServer) -> None:
-    assert "name the occasion with --occasion" in nightly("run", "job.toml", code=2).stderr
+    assert "name the scheduled time with --occasion" in nightly("run", "job.toml", code=2).stderr
     assert "is not a valid time" in nightly("run", "job.toml", "--occasion", "tonight", code=2).stderr
     assert (
         "cannot be combined with --fresh" in nightly("run", "job.toml", "--occasion", "today", "--fresh", code=2).stderr

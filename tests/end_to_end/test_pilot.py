@@ -117,6 +117,7 @@ def test_a_pilot_goes_with_no_other_kind_of_run(measured: tuple[Workbench, Threa
         assert "--pilot runs the whole job" in bench("run", "job.toml", "--pilot", "5", *more, code=2).stderr
 
 
+@pytest.mark.slow
 def test_a_scorer_that_fails_stops_no_run_after_its_pilot(measured: tuple[Workbench, ThreadedServer]) -> None:
     bench, server = measured
     bench.write("own.py", "def own(answer, sample):\n    raise ValueError('no such table')\n")

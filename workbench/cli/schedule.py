@@ -233,7 +233,7 @@ def _print_occasions(where: Target, job: Job, *, as_json: bool) -> None:
     if rows:
         print_table(rows, columns("occasion", "result", "runs", "run_id"), whole=("run_id",))
     else:
-        say("no occasion has run yet")
+        say("no scheduled run yet")
     click.echo("next: " + (", ".join(f"{moment:%Y-%m-%d %H:%M:%S} UTC" for moment in coming) or "none left"))
     for line in open_lines(standing, ledger_to_write(where).name, named=False):
         say(line)

@@ -81,7 +81,7 @@ DECLARED = {
         Column("job", "job", "job"),
         Column("run_id", "run", "run"),
         Column("sample_id", "sample", "sample"),
-        Column("occasion", "occasion", "text"),
+        Column("occasion", "scheduled", "text"),
         Column("status", "status", "status"),
         Column("outcome", "outcome", "outcome"),
         Column("verdict_here", "judged", "text", "The verdict's word, and what it is worth"),

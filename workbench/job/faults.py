@@ -47,7 +47,9 @@ def contradictions(job: JobFile, folder: Path) -> list[Problem]:
 
         found += [Problem(("schedule", key), text) for key, text in problems(job.schedule)]
         if job.run.reuse != "occasion":
-            text = 'needs run.reuse = "occasion": otherwise each occasion would reuse the answers of the previous one'
+            text = (
+                'needs run.reuse = "occasion": otherwise each scheduled run would reuse the answers of the previous one'
+            )
             found.append(Problem(("schedule",), text))
     for key in ("total_tokens", "units", "share_of_left"):
         if getattr(job.budget, key) is not None and not _all_capped(job):
@@ -160,7 +162,7 @@ def _gate_faults(job: JobFile) -> list[Problem]:
     found = _unknown_scorers(job, [*named, *((("gates", "steady"), name) for name in gates.steady)])
     found += _agreement_gate_faults(job, gates)
     if gates.steady and job.run.reuse != "occasion":
-        text = 'needs run.reuse = "occasion": only occasions are a series'
+        text = 'needs run.reuse = "occasion": only scheduled runs are a series'
         found.append(Problem(("gates", "steady"), text))
     return found
 

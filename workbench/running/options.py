@@ -51,7 +51,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     occasion: Annotated[
         str | None,
         _described(
-            'The occasion to run (2026-11-21, 2026-11-21T02:00, today), for a job with run.reuse = "occasion"; `due` runs '
+            'The scheduled run (2026-11-21, 2026-11-21T02:00, today), for a job with run.reuse = "occasion"; `due` runs '
             "the newest of its [schedule] unless that is done.",
             "TIME",
         ),
@@ -129,13 +129,13 @@ def check_occasion(job: Job, options: RunOptions) -> None:
     """
     by_occasion, own = job.run.reuse == "occasion", options.fresh or options.resume is not None
     if by_occasion and options.occasion is None and not own:
-        problem = 'is "occasion": name the occasion with --occasion'
+        problem = 'is "occasion": name the scheduled time with --occasion'
         raise InputError(Fault(job.where("run", "reuse"), problem, "a date, a time, today, or due"))
     if options.occasion is not None and (own or not by_occasion):
         problem = "cannot be combined with --fresh or --resume" if own else 'needs run.reuse = "occasion" in the job'
         raise InputError(Fault("--occasion", problem))
     if options.occasion is not None and job.narrowed:
-        raise InputError(Fault("--occasion", f"an occasion runs the whole job, not {job.narrowed}"))
+        raise InputError(Fault("--occasion", f"a scheduled run is of the whole job, not of {job.narrowed}"))
 
 
 def files_left() -> int:

@@ -61,7 +61,7 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
     schedule = job.timetable
     moment = newest(schedule, now)
     if moment is None:
-        return Due(None, "no occasion is due yet")
+        return Due(None, "no run is due yet")
     runs = _runs(ledger, job)
     own = _own(schedule, runs, moment)
     name = _name(moment, own)
@@ -69,19 +69,19 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
         if now - moment <= ON_TIME:
             return Due(name, "it has come")
         if _begun(schedule, runs) is None:
-            return Due(None, f"occasion {name} was missed, and the first one never runs late")
+            return Due(None, f"the run scheduled for {name} was missed, and the first one never runs late")
         if not schedule.catch_up:
-            return Due(None, f"occasion {name} was missed, and schedule.catch_up is off")
+            return Due(None, f"the run scheduled for {name} was missed, and schedule.catch_up is off")
         return Due(name, "it was missed")
     last = own[-1]
     if last.job_path != job.path and Path(last.job_path).exists():
-        text = f"another job named {job.name!r} shares its occasions: {last.job_path}"
+        text = f"another job named {job.name!r} shares its scheduled runs: {last.job_path}"
         raise InputError(Fault(job.where("name"), text, "give each job its own name"))
     if last.status in (*SETTLED, RunStatus.STOPPED):
-        return Due(None, f"occasion {name} is {last.status} (run {last.run_id})")
+        return Due(None, f"the run scheduled for {name} is {last.status} (run {last.run_id})")
     tried = sum(run.status != RunStatus.INTERRUPTED for run in own)
     if tried > schedule.retries:
-        return Due(None, f"occasion {name} was given up after {tried} runs (the last is {last.run_id})")
+        return Due(None, f"the run scheduled for {name} was given up after {tried} runs (the last is {last.run_id})")
     return Due(name, f"run {last.run_id} left it {last.status or _UNFINISHED}")
 
 

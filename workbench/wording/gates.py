@@ -88,7 +88,7 @@ def failed_text(findings: Sequence[GateFinding]) -> str:
 
 def _drop(found: GateFinding, of: NoDrop | DropFound) -> str:
     if isinstance(of, NoDrop):
-        over, rate = plural(of.occasions, "occasion"), exact_percent(of.false_alarm_rate)
+        over, rate = plural(of.occasions, "scheduled run"), exact_percent(of.false_alarm_rate)
         return f"no model has become worse by “{found.scorer}” over {over} (false alarms: {rate})"
     if found.result == "open":
         return drop_text(str(found.model), found.scorer, of)
@@ -205,7 +205,7 @@ def _undecided(found: GateFinding, of: Undecided) -> str:
         case "not in the baseline":
             return f"run {of.named} did not ask {model}, so there is nothing to compare with"
         case "not the newest":
-            return "the run is not the newest occasion of its job"
+            return "the run is not the newest scheduled run of its job"
         case "too few known":
             return f"of {model} {of.known} of {plural(of.wanted, 'sample')} have a result {by}: too few to tell"
         case "too few shared":

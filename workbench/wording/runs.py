@@ -114,7 +114,7 @@ def _unranked(found: Ranking) -> str:
 
 def _two(found: Ranking, one: Difference, by: str) -> str:
     if one.verdict == "worse":
-        return f"{one.baseline.model} beats {one.side.model} {by} by {_lead(one, found)}."
+        return f"{one.baseline.model} is better than {one.side.model} {by}, by {_lead(one, found)}."
     means = f"{_mean(one.baseline)} and {_mean(one.side)}"
     return f"{one.baseline.model} scores higher than {one.side.model} {by}, {means}, but {_not_shown(one, found)}."
 
@@ -125,13 +125,15 @@ def _several(found: Ranking, behind: list[Difference], by: str) -> str:
     if not unclear:
         nearest = behind[0]
         every = "both" if others == 2 else f"all {others}"
-        return f"{best.model} beats {every} others {by}; the nearest, {nearest.side.model}, by {_lead(nearest, found)}."
+        ahead = f"than the nearest, {nearest.side.model}, by {_lead(nearest, found)}"
+        return f"{best.model} is better than {every} others {by}; {ahead}."
     text = f"{best.model} scores best {by}, {_mean(best)}{_on(found)}"
     if len(unclear) == others:
-        return f"{text}, but is not shown to beat any of the {others} others."
+        return f"{text}, but is not shown to be better than any of the {others} others."
     shown = [one.side.model for one in behind if one not in unclear]
     rest = shown[0] if len(shown) == 1 else f"the {len(shown)} others"
-    return f"{text}; it beats {rest}, but is not shown to beat {_named([one.side.model for one in unclear])}."
+    not_shown = _named([one.side.model for one in unclear])
+    return f"{text}; it is better than {rest}, but is not shown to be better than {not_shown}."
 
 
 def _others_behind(found: Ranking) -> str:

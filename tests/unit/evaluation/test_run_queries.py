@@ -145,7 +145,7 @@ def test_a_model_that_failed_at_what_is_hard_is_not_best(ledger: Ledger) -> None
 def test_a_model_scored_on_few_samples_does_not_decide_what_the_others_share(ledger: Ledger) -> None:
     verdict = scored(ledger, {"m": ALL_RIGHT, "n": dict.fromkeys(ALL_RIGHT, 0.0), "few": {"a": 1.0}})
     assert verdict.startswith(
-        "m beats n by “exact” by 100.0 points [61.4, 100.0], 24–0 on 24 samples. Not ranked: few (1 of 24 answers have a result"
+        "m is better than n by “exact”, by 100.0 points [61.4, 100.0], 24–0 on 24 samples. Not ranked: few (1 of 24 answers have a result"
     )
 
 
@@ -158,15 +158,15 @@ def test_a_model_scored_on_few_samples_does_not_decide_what_the_others_share(led
         ),
         (
             {"m": ALL_RIGHT, "n": ALL_RIGHT | dict.fromkeys("abcdefghijkl", 0.0)},
-            "m beats n by “exact” by 50.0 points [23.5, 68.6], 12–0 on 24 samples.",
+            "m is better than n by “exact”, by 50.0 points [23.5, 68.6], 12–0 on 24 samples.",
         ),
         (
             {"m": ALL_RIGHT, "n": dict.fromkeys(ALL_RIGHT, 0.0), "o": ALL_RIGHT | {"a": 0.0}},
-            "m scores best by “exact”, 1.000 on 24 samples; it beats n, but is not shown to beat o.",
+            "m scores best by “exact”, 1.000 on 24 samples; it is better than n, but is not shown to be better than o.",
         ),
         (
             {"m": ALL_RIGHT, "n": dict.fromkeys(ALL_RIGHT, 0.0), "o": dict.fromkeys(ALL_RIGHT, 0.0)},
-            "m beats both others by “exact”; the nearest, n, by 100.0 points [61.4, 100.0], 24–0 on 24 samples.",
+            "m is better than both others by “exact”; than the nearest, n, by 100.0 points [61.4, 100.0], 24–0 on 24 samples.",
         ),
         ({"m": {"a": 1.0}, "n": {"a": 1.0}}, "m and n tie for best by “exact”: 1.000 on 1 sample."),
         ({"m": {"a": 1.0, "b": 0.0}}, "m scores 0.500 [0.01, 0.99] by “exact” on 2 samples."),

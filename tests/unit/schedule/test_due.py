@@ -55,14 +55,14 @@ def test_the_first_occasion_is_asked_on_time_and_not_made_up_for(nights: Nights)
     assert due(nights.ledger, nightly(), at(20)).occasion == "2026-11-20T02:00Z"
     assert due(nights.ledger, nightly(), at(20, 2, 39)).occasion == "2026-11-20T02:00Z"
     late = due(nights.ledger, nightly(), at(20, 9))
-    assert late == (None, "occasion 2026-11-20T02:00Z was missed, and the first one never runs late")
+    assert late == (None, "the run scheduled for 2026-11-20T02:00Z was missed, and the first one never runs late")
 
 
 def test_a_missed_one_is_made_up_for_once_and_only_the_newest(nights: Nights) -> None:
     nights.ran(17, "complete")
     assert due(nights.ledger, nightly(), at(20, 9)).occasion == "2026-11-20T02:00Z"
     off = due(nights.ledger, nightly(catch_up="false"), at(20, 9))
-    assert off == (None, "occasion 2026-11-20T02:00Z was missed, and schedule.catch_up is off")
+    assert off == (None, "the run scheduled for 2026-11-20T02:00Z was missed, and schedule.catch_up is off")
     nights.ran(20, "complete")
     assert due(nights.ledger, nightly(), at(20, 9)).occasion is None
     came = [(one.occasion[8:10], one.status) for one in occasions_of(nights.ledger, nightly(), at(20, 9))]
@@ -131,7 +131,7 @@ def test_another_job_of_the_same_name_is_named(nights: Nights, tmp_path: Path) -
     nights.ran(20, "complete", job_path=str(other))
     assert due(nights.ledger, nightly(), at(20)).occasion is None, "a file that is gone was moved"
     other.touch()
-    with pytest.raises(InputError, match=r"sums\.toml:2: name: another job named 'sums' shares its occasions"):
+    with pytest.raises(InputError, match=r"sums\.toml:2: name: another job named 'sums' shares its scheduled runs"):
         due(nights.ledger, nightly(), at(20))
 
 
@@ -145,7 +145,7 @@ def test_midnight_is_one_occasion_by_its_day_and_by_its_time(nights: Nights) -> 
     later = midnight + timedelta(hours=5)
     assert due(nights.ledger, daily, later) == ("2026-11-20", "run r1 left it incomplete")
     nights.ran(20, "complete", occasion="2026-11-20", recorded_at=midnight + timedelta(hours=4))
-    assert due(nights.ledger, daily, later) == (None, "occasion 2026-11-20 is complete (run r2)")
+    assert due(nights.ledger, daily, later) == (None, "the run scheduled for 2026-11-20 is complete (run r2)")
     assert [(one.occasion, one.runs) for one in occasions_of(nights.ledger, daily, later)] == [("2026-11-20", 2)]
 
 
@@ -159,7 +159,7 @@ def test_a_day_is_no_other_occasion_than_its_midnight_where_it_has_no_other_time
     assert meant_occasion(nights.ledger, daily, "2026-11-20") == name
     assert meant_occasion(nights.ledger, twice, "2026-11-20") == "2026-11-20", "which of the two is meant nothing says"
     nights.ran(20, "complete", occasion="2026-11-20", recorded_at=midnight + timedelta(hours=3))
-    assert due(nights.ledger, daily, later) == (None, "occasion 2026-11-20 is complete (run r2)")
+    assert due(nights.ledger, daily, later) == (None, "the run scheduled for 2026-11-20 is complete (run r2)")
     assert due(nights.ledger, twice, later) == (name, "run r1 left it incomplete"), "the day was another occasion"
     came = [(one.occasion, one.status, one.runs) for one in occasions_of(nights.ledger, twice, later)]
     assert came == [("2026-11-20", "complete", 1), (name, "incomplete", 1)]

@@ -94,7 +94,7 @@ FOUND = [
     ),
     (
         GateFinding("steady", "met", NoDrop(12, 0.01), "numeric"),
-        "no model has become worse by “numeric” over 12 occasions (false alarms: 1 %)",
+        "no model has become worse by “numeric” over 12 scheduled runs (false alarms: 1 %)",
     ),
     (
         GateFinding(
