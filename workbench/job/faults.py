@@ -10,7 +10,7 @@ import msgspec
 from workbench.errors import nearest
 from workbench.job.file import AGREEMENT_GATES, GatesTable, JobFile, PromptTable, RequestFields, scorer_and_field
 from workbench.job.request_fields import request_problems
-from workbench.scoring.scorer import OptionError, Scorer
+from workbench.scoring.scorer import MOST_SCORE, OptionError, Scorer
 from workbench.strict import Problem, shown
 
 _MOST_NAME_CHARS = 100
@@ -114,7 +114,7 @@ def _scale_faults(scorer: Scorer, number: int) -> list[Problem]:
     least, most = scorer.scale
     return (
         []
-        if -1e12 <= least < most <= 1e12
+        if -MOST_SCORE <= least < most <= MOST_SCORE
         else [Problem(place, f"expected the least and the most, found {least:g} and {most:g}")]
     )
 

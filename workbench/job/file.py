@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from workbench.scoring.scorer import MOST_SCORE
 from workbench.scoring.scorers import AnyScorer
 
 MAX_IN_FLIGHT = 63
@@ -226,8 +227,6 @@ class BudgetTable(TomlTable, frozen=True):
         return self.units is not None or self.share_of_left is not None
 
 
-MOST_SCORE = 1e12
-"""No score is larger: beyond it sums and squares of scores mean nothing, and not-a-number and infinity would meet every gate."""
 AGREEMENT_GATES = MappingProxyType(
     {
         "min_kappa": ("label", "number"),

@@ -16,10 +16,9 @@ import msgspec
 
 from workbench.records.calls import Sample, Score
 from workbench.scoring.given import Given
-from workbench.scoring.scorer import FAILED, CannotJudgeError, Scorer
+from workbench.scoring.scorer import FAILED, MOST_SCORE, CannotJudgeError, Scorer
 
 _MOST_REASON_CHARS = 2_000
-_MOST = 1e12  # beyond it sums and squares of scores mean nothing
 
 
 class Custom(Scorer, frozen=True, tag="custom"):
@@ -155,6 +154,6 @@ def _as_score(said: Any) -> Score:
         value = float(said)
     except (TypeError, ValueError):
         return Score(None, f"{_NO_SCORE}{type(said).__name__}, not a number", shown)
-    if not abs(value) <= _MOST:
+    if not abs(value) <= MOST_SCORE:
         return Score(None, f"{_NO_SCORE}{value:g}: not a score", shown)
     return Score(value, words or "as the function says", shown)

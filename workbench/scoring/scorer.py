@@ -13,6 +13,8 @@ FAILED = "the scorer failed: "
 """With what the reason of a score begins where the scorer itself broke."""
 NO_TEXT = "no text to score"
 """The reason of a score where the answer is a tool call alone and a text was asked."""
+MOST_SCORE = 1e12
+"""No score is larger: beyond it sums and squares of scores mean nothing, and not-a-number and infinity would meet every gate."""
 
 
 def grade(value: float, scale: Sequence[float] | None) -> Literal["right", "partly", "wrong"]:
