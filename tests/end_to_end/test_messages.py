@@ -360,6 +360,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("unknown scorer", "run job.toml", scorer('name = "numerc"')),
     ("scale that is not the scorer's", "run job.toml", scorer('name = "numeric"\nscale = [0, 5]')),
     ("scale upside down", "run job.toml", then(files(own_py="def f(answer, sample):\n    return 1\n"), scorer('name = "custom"\nfunction = "own.py:f"\nscale = [1, 1]'))),
+    ("scale too wide", "run job.toml", then(files(own_py="def f(answer, sample):\n    return 1\n"), scorer('name = "custom"\nfunction = "own.py:f"\nscale = [0, 2e12]'))),
     ("what is missing, misspelt", "run job.toml", job_with("[run]", '[unscored]\ncut_of = "unknown"\n[run]')),
     ("what is missing, narrowed", "run job.toml", job_with("[run]", '[unscored]\ncut_off = "right"\n[run]')),
     ("margin by a scorer that is not there", "run job.toml", job_with("[run]", "[compare]\nmargin = { exakt = 0.02 }\n[run]")),

@@ -112,11 +112,10 @@ def _scale_faults(scorer: Scorer, number: int) -> list[Problem]:
         own = f"from {ends[0]:g} to {ends[1]:g}"
         return [Problem(place, f"the scores of {scorer.kind} are {own}; only custom chooses its scale")]
     least, most = scorer.scale
-    return (
-        []
-        if -MOST_SCORE <= least < most <= MOST_SCORE
-        else [Problem(place, f"expected the least and the most, found {least:g} and {most:g}")]
-    )
+    if -MOST_SCORE <= least < most <= MOST_SCORE:
+        return []
+    wanted = f"a least below its most, between {-MOST_SCORE:g} and {MOST_SCORE:g}"
+    return [Problem(place, f"expected {wanted}, found {least:g} and {most:g}")]
 
 
 def _variant_faults(job: JobFile, folder: Path) -> list[Problem]:
