@@ -271,6 +271,24 @@ def test_a_closed_stream_is_no_error(bench: Workbench, closed: str) -> None:
 
 
 @pytest.mark.slow
+def test_a_run_whose_output_is_full_has_its_scores_and_pages(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(2))
+    bench.write("job.toml", job())
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [COMMAND, "run", "job.toml"], cwd=bench.folder, env=bench.environment, stdout=full, stderr=subprocess.PIPE,
+            text=True, check=False,
+        )  # fmt: skip
+    (run,) = bench.json("runs")
+    assert done.returncode == 3
+    assert "missing" not in done.stderr
+    assert f"`workbench show {run['run_id']}" in done.stderr
+    assert "error: No space left on device: standard output" in done.stderr
+    assert (bench.folder / "reports" / f"{run['run_id']}.html").exists()
+    assert "numeric" in bench("show", run["run_id"]).stdout
+
+
+@pytest.mark.slow
 def test_a_terminal_without_unicode_gets_numbers(bench: Workbench) -> None:
     bench.write("sums.jsonl", '{"input": "é", "id": "é", "target": 1}\n')
     bench.write("job.toml", job(name="→"))

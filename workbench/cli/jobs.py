@@ -251,12 +251,19 @@ def carry_out(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any]
 
     Args:
         show: Prints what it found, notes included, as soon as that is known: its pages come after. Not called for JSON.
+
+    Raises:
+        OSError: What it found cannot be printed; all else is done, and nothing else is amiss.
     """
     shown: list[RunEnd] = []
+    unwritten: list[OSError] = []
 
     def show_once(end: RunEnd, figures: RunFigures | None) -> None:
         shown.append(end)
-        show(end, figures)
+        try:
+            show(end, figures)
+        except OSError as error:  # the output is full or closed: the pages are still to be written
+            unwritten.append(error)
 
     reports = None if given["no_report"] else pages_folder(where, ledger_to_write(where), given["reports"])
     is_watched = not given["no_progress"] and sys.stderr.isatty()
@@ -270,7 +277,11 @@ def carry_out(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any]
         say_notes(end.notes[len(shown[0].notes) :])
     if end.error is not None:
         say(f"error: {end.error}")
-    if end.summary.report and not given["as_json"]:
+    if unwritten and end.exit_code == ExitCode.DONE:
+        shows = commands.on_ledger(ledger_to_write(where).name, "show", end.summary.run_id)
+        say(f"note: the run is recorded, and `{shows}` prints what could not be written")
+        raise unwritten[0]
+    if end.summary.report and not given["as_json"] and not unwritten:
         echo(f"page: {end.summary.report}")
     return end
 
