@@ -530,6 +530,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("status of no failure", "platform serve --ephemeral", platform("[silent]", "[silent]\ncooldown_after = [999]")),
     ("runs and a job", "compare r1 --job j", scored),
     ("no page in one file", "compare --single-file --no-report", scored),
+    ("two lists of one run", "show --calls --suspects", scored),
     ("job without runs", "compare --job k", scored),
     ("job with one run", "compare --job j", scored),
     ("score by another", "compare --scorer exakt", scored),

@@ -166,6 +166,8 @@ def show(run: str | None, calls: bool, suspects: bool, agreement: bool, as_json:
 
     RUN is a run's id, the beginning of an id, or `last` (the default).
     """
+    if calls + suspects + agreement > 1:
+        raise click.UsageError("give only one of --calls, --suspects and --agreement")
     where = options.where(given)
     ledger = ledger_to_read(where)
     with reading_with_ongoing(ledger) as (reader, going_on):
