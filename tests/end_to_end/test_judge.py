@@ -172,6 +172,10 @@ def test_a_model_that_judges_itself_is_said(bench: Workbench) -> None:
             'template = "{{ answer | shorten }}"',
             "scorers[1].template: line 1 is not valid Jinja: No filter named 'shorten'",
         ),
+        (
+            'template = "{{ answer }} {{ metadata.source }} VERDICT: one of {{ verdicts }}"',
+            "scorers[1].template: sample 's0': 'dict object' has no attribute 'source'",
+        ),
         ('verdicts = { YES = 1, "yes " = 0 }', "expected two words or more that differ by more than case"),
         ("votes = 99", "votes"),
     ],

@@ -28,7 +28,7 @@ from workbench.ledger.store import Ledger
 from workbench.planning.again import Kind, kind_of
 from workbench.planning.expand import SmallBudgetError
 from workbench.planning.run_plan import RunPlan
-from workbench.records.calls import Score
+from workbench.records.calls import SampleContent, Score
 from workbench.records.endings import JUDGED_JOB, JUDGED_RUN, TO_JUDGE, RunEnd, RunStatus
 from workbench.records.outcomes import EFFECTS, Outcome
 from workbench.running.options import RunOptions
@@ -333,31 +333,13 @@ def _questions(
     columns = scorer.needed() | VARIABLES if scorer.needed() else VARIABLES - {"id"}
     rows, keys = [], dict[bytes, list[str]]()
     for answer in answers:
-        row = _row(scorer, answer.request_key, answer.sample, answer.answer)
+        content = msgspec.json.decode(answer.sample or "{}", type=SampleContent)
+        row = scorer.asked_about(answer.request_key, content, answer.answer)
         question = msgspec.json.encode({name: value for name, value in row.items() if name in columns}, order="sorted")
         if question not in keys:
             rows.append(row)
         keys.setdefault(question, []).append(answer.request_key)
     return rows, {same[0]: tuple(same) for same in keys.values()}
-
-
-def _row(scorer: Judge, request_key: str, sample: str | None, answer: str | None) -> dict[str, Any]:
-    content = msgspec.json.decode(sample) if sample else {}
-    asked, target = content.get("input"), content.get("target")
-    return {
-        **content.get("metadata", {}),
-        "id": request_key,
-        "question": asked if isinstance(asked, str) else json.dumps(asked, ensure_ascii=False),
-        "options": "\n".join(map(str, content.get("choices") or [])),
-        "reference": ""
-        if target is None
-        else target
-        if isinstance(target, str)
-        else json.dumps(target, ensure_ascii=False),
-        "answer": answer,
-        "rubric": scorer.rubric,
-        "verdicts": ", ".join(scorer.verdicts),
-    }
 
 
 def _job(run: Provenance, scorer: Judge, rows: list[dict[str, Any]], left: Left) -> Job:

@@ -121,19 +121,25 @@ class JudgeColumns:
         self._job = job
         self._missing = {number: judge.needed() for number, judge in judges_of(job)}
         self._known = set(VARIABLES)
+        self._first: Sample | None = None
 
     def take(self, sample: Sample) -> None:
         """Look at one more sample."""
         if self._missing:
             self._known |= sample.metadata.keys()
+            self._first = self._first or sample
 
     def check(self) -> None:
-        """Refuse a name that no sample has; where only some lack it, the judge's own run names them.
+        """Refuse a name that no sample has, and a template that the first cannot fill; where only others cannot, the judge's
+        own run names them.
 
         Raises:
-            InputError: A template names it.
+            InputError: There is such a template.
         """
         for number, names in self._missing.items():
             for name in sorted(names - self._known):
                 hint = nearest(name, self._known) or f"a sample has: {', '.join(sorted(self._known))}"
                 raise InputError(Fault(self._job.where("scorers", number, "template"), f"{name!r} is undefined", hint))
+        for number, judge in judges_of(self._job):
+            if self._first is not None:
+                judge.try_on(self._job.where("scorers", number, "template"), self._first)

@@ -1,5 +1,6 @@
 """A model as the judge of another's answers: what it is asked, and how its verdict is read."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ import msgspec
 
 import workbench.display.commands as commands
 from workbench.errors import InputError, nearest
-from workbench.records.calls import Sample, Score
+from workbench.records.calls import Sample, SampleContent, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer
 
@@ -153,6 +154,40 @@ class Judge(Scorer, frozen=True, tag="judge"):
 
         return Template("template", self.template).needed - VARIABLES
 
+    def asked_about(self, key: str, content: SampleContent, answer: str | None) -> dict[str, Any]:
+        """Return what the template is filled with about an answer, as a row of a dataset.
+
+        Args:
+            key: Its id.
+        """
+        return {
+            **content.metadata,
+            "id": key,
+            "question": _text(content.input),
+            "options": "\n".join(content.choices),
+            "reference": "" if content.target is None else _text(content.target),
+            "answer": answer,
+            "rubric": self.rubric,
+            "verdicts": ", ".join(self.verdicts),
+        }
+
+    def try_on(self, where: str, sample: Sample) -> None:
+        """Fill the template for an answer to a sample.
+
+        Args:
+            where: File and field of the template.
+
+        Raises:
+            InputError: It cannot be filled.
+        """
+        if self.template == TEMPLATE:
+            return
+        from workbench.template import Template  # with Jinja, which few commands need
+
+        row = self.asked_about(sample.id, SampleContent.of(sample), "an answer")
+        other = {"target": None, "choices": (), "metadata": {name: row[name] for name in row if name != "id"}}
+        Template(where, self.template).rendered(row | other, f"sample {sample.id!r}")
+
     def verdict_in(self, text: str) -> str | None:
         """Return the word that an answer of the judge ends with; None where it gives none of them."""
         says = r"verdict\W{0,10}:[\s*_]{0,10}([^\n]{1,200})"
@@ -188,6 +223,10 @@ class Judge(Scorer, frozen=True, tag="judge"):
         why = " ".join(re.split(r"verdict\W{0,10}:", why, flags=re.IGNORECASE)[0].split())[:_MOST_REASON_CHARS]
         by = f" by {votes} of {len(said)} votes" if len(said) > 1 else ""
         return Score(self.verdicts[best], f"{self.model} says {best}{by}{f': {why}' if why else ''}", best)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _bare(word: str) -> str:
