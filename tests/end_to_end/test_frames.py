@@ -76,6 +76,7 @@ def test_units_zones_and_missing_values(recorded: Workbench) -> None:
         moments = [name for name in frame if name.endswith("_at")]
         assert moments
         assert {str(frame[name].dtype) for name in moments} == {"datetime64[us, UTC]"}
+        assert not frame.isin(["–"]).any(axis=None)
     failed = frames.calls().query("outcome == 'route_down'")
     assert failed["total_tokens"].isna().all()
     assert frames.arrow("calls").num_rows == len(frames.calls())

@@ -72,9 +72,10 @@ class AccountRoute(msgspec.Struct, frozen=True):
     totals: RouteTotals
     usual_name: str | None
     usual_identity: str | None
-    tools: str
-    cap: str
-    thinks: str
+    tools: str | None
+    """In words, as the next two; None: not known."""
+    cap: str | None
+    thinks: str | None
     attention: list[Attention]
     state: State
     """In the recent days; `dead`: the newest calls all failed."""
@@ -249,8 +250,8 @@ def _known(
         None if usual is None else usual.served_model,
         None if usual is None else usual.identity,
         _tools(route, facts),
-        fact_text("keeps_cap", facts),
-        fact_text("thinks", facts) if facts.thinks is not None else _thinks(route),
+        None if facts.keeps_cap is None else fact_text("keeps_cap", facts),
+        _thinks(route) if facts.thinks is None else fact_text("thinks", facts),
         attention,
         _state(attention) if newest is not None and newest.newest_calls else "not asked",
         day_of(route.last_at if newest is None else newest.last_at, zone),
@@ -268,14 +269,14 @@ def _state(attention: Sequence[Attention]) -> State:
     return "to look at" if kinds else "fine"
 
 
-def _tools(route: RouteTotals, facts: RouteFacts) -> str:
+def _tools(route: RouteTotals, facts: RouteFacts) -> str | None:
     """Return what a forced tool choice gives, by the probes, else by the calls so far."""
     if facts.tools is not None:
         return facts.tools
     if not route.tools_forced:
-        return "–"
+        return None
     return f"called {route.forced_and_called} of {route.tools_forced} times"
 
 
-def _thinks(route: RouteTotals) -> str:
-    return "–" if route.thinking_share is None else f"{people.percent(route.thinking_share)} of its tokens"
+def _thinks(route: RouteTotals) -> str | None:
+    return None if route.thinking_share is None else f"{people.percent(route.thinking_share)} of its tokens"
