@@ -48,7 +48,7 @@ def record(
 
     With `variants` a side is `MODEL · VARIANT`.
     `served` names who answered for a model, `served_by` for a model and sample, and `listed` the base of a preset; `outcomes` and
-    `reasons` say how an answer ended and why it has no score. With `journal`, of `one_journal`, it is written there.
+    `reasons` say how an answer ended and why it has no score, and `tokens` what it took. With `journal`, of `one_journal`, it is written there.
     """
     clusters: Sequence[str] = more.pop("clusters", ())
     columns: Sequence[dict[str, Any]] = more.pop("metadata", ())
@@ -60,6 +60,7 @@ def record(
     outcomes: Mapping[tuple[str, int], Outcome] = more.pop("outcomes", {})
     reasons: Mapping[tuple[str, int], str] = more.pop("reasons", {})
     targets: Sequence[Any] = more.pop("targets", ())
+    tokens: Mapping[tuple[str, int], int] = more.pop("tokens", {})
     journal: JournalWriter | None = more.pop("journal", None)
     writer = journal or JournalWriter(bench.ledger.journal_folder)
     at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))
@@ -87,7 +88,7 @@ def record(
             writer.append(
                 answer(run_id, number, model=own, sample_key=key, sent_at=at + timedelta(milliseconds=number), ended_at=at + timedelta(seconds=1, milliseconds=number),
                        served_model=apart.get((model, sample), (served or {}).get(model, own)),
-                       latency_ms=latency_ms(place, sample), **_tokens(follows, place), answer=_said(said, model, sample),
+                       latency_ms=latency_ms(place, sample), **_tokens(follows, place, tokens.get((model, sample))), answer=_said(said, model, sample),
                        outcome=str(ended), accepted=follows.accepted, scorable=follows.scorable, rerun=follows.rerun)
             )  # fmt: skip
             if follows.accepted:
@@ -100,11 +101,11 @@ def record(
         ingest_journals(bench, _MOST_JOURNALS)
 
 
-def _tokens(follows: Effects, place: int) -> dict[str, int | None]:
+def _tokens(follows: Effects, place: int, taken: int | None) -> dict[str, int | None]:
     """Return the usage of a call beside what all have; one that failed says nothing of it."""
     if follows.drew != "yes":
         return dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens"))
-    return {"completion_tokens": 10 * (place + 1)}
+    return {"completion_tokens": 10 * (place + 1) if taken is None else taken}
 
 
 def _parts(side: str, variants: Sequence[str] | None) -> tuple[str, str | None]:

@@ -161,3 +161,26 @@ def test_a_margin_that_says_nothing_is_refused(bench: Workbench, margin: str, sa
     record(bench, "r1", ALIKE)
     ended = bench("compare", "r1", "--margin", margin, code=2)
     assert f"error: --margin: {says}" in ended.stderr
+
+
+def test_empty_answers_are_paid_for_too(bench: Workbench) -> None:
+    empty = {("cheap", sample): Outcome.EMPTY for sample in range(12)}
+    tokens = {("cheap", sample): 4_000 if sample < 12 else 5 for sample in range(40)}
+    values: dict[str, Values] = {"large": [1.0] * 36 + [0.0] * 4, "cheap": [None] * 12 + [1.0] * 28}
+    record(bench, "r1", values, outcomes=empty, tokens=tokens, scorers=["exact"])
+    costs = {side["model"]: side["completion_tokens"] for side in bench.json("compare", "r1", "--no-report")["sides"]}
+    assert costs == {"large": 10, "cheap": (12 * 4_000 + 28 * 5) / 40}
+
+
+def test_of_two_that_take_as_many_none_takes_the_fewest(bench: Workbench) -> None:
+    tokens = {(model, sample): 7 for model in ("large", "same") for sample in range(40)}
+    record(bench, "r1", {"large": HALF, "same": HALF}, tokens=tokens, scorers=["exact"])
+    assert said(bench) == (
+        "Of large and the one model not shown to be worse, none takes fewer tokens an answer than large."
+    )
+
+
+def test_a_baseline_that_is_not_ranked_is_no_choice(bench: Workbench) -> None:
+    lost = {("large", sample): Outcome.ROUTE_DOWN for sample in range(20)}
+    record(bench, "r1", {"large": [None] * 20 + [1.0] * 20, "same": HALF}, outcomes=lost, scorers=["exact"])
+    assert bench.json("compare", "r1", "--baseline", "large", "--no-report")["choice"] is None

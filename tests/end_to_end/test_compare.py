@@ -214,7 +214,7 @@ def test_clusters_that_are_all_alike_show_a_difference(bench: Workbench) -> None
     names = [f"text{number // 2}" for number in range(24)]
     record(bench, "r1", {"m": [1.0] * 24, "n": [0.0] * 24}, clusters=names)
     (found,) = bench.json("compare", "--no-report")["differences"]
-    assert (found["verdict"], found["found"]["method"]) == ("worse", "sign test over 12 clusters")
+    assert (found["verdict"], found["found"]["method"]) == ("worse", "exact bound over 12 clusters")
     assert found["found"]["p_value"] == pytest.approx(2 / 2**12)
 
 

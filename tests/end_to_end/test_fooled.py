@@ -23,7 +23,8 @@ from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunItems
 from workbench.local_platform.server import ThreadedServer
 from workbench.records.outcomes import Outcome
-from workbench.scoring.judge import Judge
+from workbench.scoring.exact import Exact
+from workbench.scoring.judge import Judge, last_line
 from workbench.scoring.scorer import NO_TEXT
 from workbench.wording.gates import gate_text
 
@@ -354,8 +355,10 @@ def test_a_scorer_without_a_scale_ranks_no_model_with_missing_scores(bench: Work
     config = '{"name": "custom", "function": "f.py:f"}'
     hidden(bench, config=config)
     found = verdict(bench)
-    assert (found["at_lowest"], found["verdict"]) == (None, "better"), "on what is known of both, and said so"
-    assert "the scorer has no scale" in found["says"]
+    assert (found["at_lowest"], found["verdict"]) == (None, "open"), (
+        "shown on what is known of both, and bounded by nothing"
+    )
+    assert "which no scale of the scorer bounds" in found["says"]
     assert "cheat is not ranked" in found["notes"]
     assert gate(bench, 0.5)["min_mean cheat"] == "cannot tell"
 
@@ -503,6 +506,13 @@ def test_a_judge_whose_verdicts_are_all_alike_is_refused() -> None:
     assert [option for option, _ in Judge(model="m", verdicts={"GOOD": 0.5, "BAD": 0.5}).faults()] == ["verdicts"]
 
 
+def test_what_a_judge_quotes_before_it_is_cut_off_is_no_verdict() -> None:
+    judge = Judge(model="m")
+    cut = "If it named Paris I would say\nVERDICT: CORRECT\nbut it names Rome, so the right verd"
+    assert (judge.verdict_in(cut), judge.verdict_in(last_line(cut))) == ("CORRECT", None)
+    assert judge.verdict_in(last_line("It names Rome.\nVERDICT: INCORRECT\n")) == "INCORRECT"
+
+
 def test_a_model_that_was_stopped_early_has_one_mean_in_every_place(tmp_path: Path) -> None:
     with ThreadedServer(
         platform_of({"id": "one", "simulated": "answers"}, {"id": "two", "simulated": "answers"})
@@ -538,3 +548,108 @@ def test_what_a_sample_without_a_target_was_answered_counts_for_nothing(bench: W
     cases = fromstring(bench("export", "--format", "junit").stdout).iter("testcase")
     skipped = {str(case.get("name")).partition(" ")[0] for case in cases if case.find("skipped") is not None}
     assert skipped >= {row["sample_id"] for row in cut}
+
+
+def test_one_sample_without_a_cluster_is_one_of_its_own(bench: Workbench) -> None:
+    """Taken for all of them as if they were independent, one text of 59 questions told two models apart."""
+    values = {"good": [1.0] * 60, "cheat": [1.0] * 29 + [0.0] * 31}
+    record(bench, "r1", values, metadata=[{"cluster": "text"}] * 59 + [{}], scorers=["exact"])
+    found = verdict(bench)
+    assert (found["verdict"], found["found"]["clusters"]) == ("none shown", 2)
+    assert "1 of 60 samples has no 'cluster': each is taken for a cluster of its own." in found["notes"]
+    assert found["sides"]["good"]["interval"]["method"] == "Gaffke's bound over 2 clusters"
+
+
+@pytest.mark.slow
+def test_two_models_that_were_picked_across_runs_are_adjusted_for_all_that_could_have_been(bench: Workbench) -> None:
+    """Of ten equal models in each of two runs, the best of one beside the worst of the other."""
+    chance, runs = random.Random(0), dict[int, dict[str, list[float]]]()
+    for number in (1, 2):
+        names = [f"r{number}m{place}" for place in range(10)]
+        runs[number] = {name: [float(chance.random() < 0.6) for _ in range(60)] for name in names}
+        record(bench, f"r{number}", runs[number], scorers=["exact"])
+    best = max(runs[1], key=lambda name: sum(runs[1][name]))
+    worst = min(runs[2], key=lambda name: sum(runs[2][name]))
+    (found,) = bench.json("compare", "r1", "r2", "--model", best, "--model", worst, "--no-report")["differences"]
+    assert found["found"]["p_value"] < 0.05 < found["adjusted_p"]
+    assert found["verdict"] == "none shown"
+
+
+def test_runs_that_reduce_their_epochs_differently_are_not_compared(bench: Workbench) -> None:
+    for run, reduce in (("r1", None), ("r2", "pass@3")):
+        record(bench, run, {"m": [1.0, 0.0] * 10}, scorers=["exact"], reduce=reduce)
+    refused = bench("compare", "r1", "r2", "--no-report", code=2).stderr
+    assert "the runs reduce the epochs of a sample differently: r1 by mean and r2 by pass@3" in refused
+
+
+@pytest.mark.parametrize("more", [{"config": '{"name": "exact", "ignore_case": true}'}, {"reduce": "pass@1"}])
+def test_other_settings_are_no_drop(bench: Workbench, more: dict[str, Any]) -> None:
+    record(bench, "r1", {"m": [1.0] * 40}, scorers=["exact"])
+    record(bench, "r2", {"m": [0.0] * 40}, scorers=["exact"], **more)
+    with reading(bench.ledger) as reader:
+        (found,) = gate_findings(reader, run_findings(reader, "r2"), [], GatesTable(max_drop={"exact": 0.1}))
+    assert (found.result, found.is_first) == ("cannot tell", False)
+    assert "run r1 was scored by “exact” with other settings" in gate_text(found)
+
+
+def test_a_difference_that_is_the_same_everywhere_is_a_drop(bench: Workbench) -> None:
+    record(bench, "r1", {"m": [1.0] * 40}, scorers=["exact"])
+    record(bench, "r2", {"m": [0.5] * 40}, scorers=["exact"])
+    with reading(bench.ledger) as reader:
+        (found,) = gate_findings(reader, run_findings(reader, "r2"), [], GatesTable(max_drop={"exact": 0.1}))
+    assert found.result == "not met"
+
+
+def test_a_model_without_a_bound_stands_below_those_that_have_one(bench: Workbench) -> None:
+    config = '{"name": "custom", "function": "f.py:f"}'
+    lost = {("cheat", sample): Outcome.EMPTY for sample in range(20)}
+    values: dict[str, list[float | None]] = {"cheat": [None] * 20 + [90.0] * 20, "good": [50.0] * 40}
+    record(bench, "r1", values, outcomes=lost, scorers=["exact"], config=config)
+    assert [row["model"] for row in bench.json("show", "r1")["scores"]] == ["good", "cheat"]
+    bench("report", "r1")
+    assert "50.000" in Page(bench.folder / "reports" / "index.html").text
+
+
+def test_what_was_sent_to_neither_side_is_no_lost_sample(tmp_path: Path) -> None:
+    with ThreadedServer(
+        platform_of({"id": "one", "simulated": "answers"}, {"id": "two", "simulated": "answers"})
+    ) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(30))
+        bench.write("sums.toml", job("one", "two", limit=2) + "[budget]\nrequests = 21\n")
+        bench("run", "sums.toml", "--no-report", code=7)
+        (found,) = bench.json("compare", "last", "--no-report")["differences"]
+    assert found["asked"] < 30
+    assert sum(one["samples"] for one in found["lost"] if one["reason"] == "not sent") == found["unknown"]
+
+
+def test_an_agreement_is_said_with_what_decides_it(bench: Workbench) -> None:
+    """Beside an interval of this difference alone a verdict that is adjusted for all may seem to deny it."""
+    chance = random.Random(5)
+    targets = [str(chance.randrange(2)) for _ in range(60)]
+    said = {
+        (f"m{m}", n): target if chance.random() < 0.8 - 0.02 * m else "2"
+        for m in range(8)
+        for n, target in enumerate(targets)
+    }
+    values = {f"m{m}": [float(said[f"m{m}", n] == target) for n, target in enumerate(targets)] for m in range(8)}
+    config = Exact().settings
+    record(
+        bench,
+        "r1",
+        values,
+        targets=targets,
+        said=said,
+        extracted=lambda m, n: said[m, n],
+        scorers=["exact"],
+        config=config,
+    )
+    lines = re.findall(
+        r"[+−]\d\S*( \[\S+ \S+\]| \(adjusted p [^)]+\)|): (better|worse|no difference shown)",
+        bench("compare", "r1", "--no-report").stdout,
+    )
+    assert lines
+    for bounds, verdict_ in lines:
+        ends = re.findall(r"[+−]?\d[\d.]*", bounds) if "[" in bounds else []
+        holds_0 = len(ends) == 2 and ends[0].startswith("−") and not ends[1].startswith("−")
+        assert not ends or holds_0 == (verdict_ == "no difference shown"), (bounds, verdict_)

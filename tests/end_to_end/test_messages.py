@@ -81,6 +81,12 @@ def scored(bench: Workbench) -> None:
     record(bench, "r1", {"a": [1.0], "b": [0.0]})
 
 
+def reduced(bench: Workbench) -> None:
+    """Two runs whose jobs make other scores of the same epochs."""
+    record(bench, "r1", {"a": [1.0]})
+    record(bench, "r2", {"a": [1.0]}, reduce="pass@2")
+
+
 def parquet(row: dict[str, Any]) -> Change:
     def change(bench: Workbench) -> None:
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist([row]), bench.folder / "d.parquet", compression="zstd")
@@ -531,6 +537,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("runs and a job", "compare r1 --job j", scored),
     ("no page in one file", "compare --single-file --no-report", scored),
     ("two lists of one run", "show --calls --suspects", scored),
+    ("other reducers", "compare r1 r2", reduced),
     ("job without runs", "compare --job k", scored),
     ("job with one run", "compare --job j", scored),
     ("score by another", "compare --scorer exakt", scored),

@@ -19,6 +19,7 @@ from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
 from workbench.records.outcomes import Outcome
 from workbench.report.ledger_pages import write_pages
+from workbench.scoring.exact import Exact
 from workbench.scoring.judge import PENDING
 
 MODELS = (
@@ -369,6 +370,20 @@ def test_a_comparison_to_send_without_texts_names_no_text_as_a_part_of_the_datas
         text = unpacked(bench.folder / bench.json(*sent, *options)["report"])
         assert "topic: 2 parts" in text
         assert (asked in text) is has_texts
+
+
+def test_a_file_to_send_without_texts_names_no_target_that_is_a_text(bench: Workbench) -> None:
+    names = [f"Aisha Bello, aisha.bello{n}@example.org" for n in range(2)]
+    targets = [names[n % 2] for n in range(20)]
+    said = {(model, n): target for model in ("large", "mini") for n, target in enumerate(targets)}
+    record(
+        bench, "r1", {"large": [1.0] * 20, "mini": [1.0] * 20}, targets=targets, said=said,
+        extracted=lambda model, n: said[model, n], scorers=["exact"], config=Exact().settings,
+    )  # fmt: skip
+    for options, has_texts in (((), True), (("--without-texts",), False)):
+        text = unpacked(bench.folder / bench.json("report", "r1", "--single-file", *options)["report"])
+        assert ("Aisha" in text) is has_texts
+        assert ("37 characters" in text) is ("37 characters (2)" in text) is not has_texts
 
 
 @pytest.mark.slow

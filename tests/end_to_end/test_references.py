@@ -171,6 +171,20 @@ def test_a_sample_that_is_taken_out_is_in_no_reference_point(graded: Workbench) 
     assert {one["samples"] for one in found.values()} == {39}
 
 
+def test_the_constant_is_the_best_one_on_the_samples_that_are_left(bench: Workbench) -> None:
+    rows = [
+        {"id": f"s{n}", "input": f"What is {1 + n // 35} + 0, the {n}. time?", "target": 1 + n // 35} for n in range(60)
+    ]
+    bench.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    bench.write("job.toml", job())
+    bench("run", "job.toml", "--no-report")
+    names = [word for n in range(30) for word in ("--sample", f"s{n}")]
+    for restore, constant, mean in (((), "2", 25 / 30), (("--restore",), "1", 35 / 60)):
+        bench("invalidate", "last", *names, "--reason", "wrong", *restore)
+        found = by_kind(bench.json("show"))["constant"]
+        assert (found["constant"], found["interval"]["mean"]) == (constant, pytest.approx(mean))
+
+
 @pytest.mark.slow
 def test_what_is_said_between_models_does_not_change(graded: Workbench, tmp_path: Path) -> None:
     def between() -> list[Any]:

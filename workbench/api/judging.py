@@ -33,7 +33,7 @@ from workbench.records.endings import JUDGED_JOB, JUDGED_RUN, TO_JUDGE, RunEnd, 
 from workbench.records.outcomes import EFFECTS, Outcome
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, ignore, note_signals
-from workbench.scoring.judge import PENDING, VARIABLES, Judge, in_vain, is_pending
+from workbench.scoring.judge import PENDING, VARIABLES, Judge, in_vain, is_pending, last_line
 from workbench.wording.runs import in_vain_text
 
 _MOST_NAME_CHARS = 100
@@ -316,7 +316,8 @@ def _votes(reader: Reader, run_id: str) -> dict[str, _Votes]:
             continue
         own = found.setdefault(vote.sample_id, _Votes([], []))
         if kind is None and vote.answer:
-            own.verdicts.append(vote.answer)
+            is_cut = EFFECTS[Outcome(vote.outcome)].ends == "cut_off"
+            own.verdicts.append(last_line(vote.answer) if is_cut else vote.answer)
         else:
             own.without.append(kind)
     return found

@@ -7,7 +7,7 @@ import msgspec
 import workbench.display.commands as commands
 from workbench.cli.output import echo, echo_sentences, print_table
 from workbench.display.columns import column, columns
-from workbench.display.text import plural
+from workbench.display.text import plural, visible
 from workbench.evaluation.agreements import RunAgreement
 from workbench.evaluation.attention import fallbacks, suspected
 from workbench.evaluation.factors import Factors
@@ -90,7 +90,9 @@ def _notes(found: RunFigures, verdict: str) -> Iterator[str]:
         if row.scorer != found.standing.scorer and not coverage.is_enough(least) and coverage.wanted:
             yield f"not ranked by {row.scorer}: {row.model}: {not_ranked_words(coverage, least)}"
     if taken_out := max((row.invalid_samples for row, _ in found.scores), default=0):
-        yield f"{plural(taken_out, 'sample')} taken out of the scores"
+        reasons = list(dict.fromkeys(row.reason for row in found.taken_out))
+        why = f": {'; '.join(map(visible, reasons))}" if reasons else ""
+        yield f"{plural(taken_out, 'sample')} taken out of the scores{why}"
     if found.corrected:
         yield corrected_text(len(found.corrected), [(row.reason, row.recorded_at) for row in found.corrected])
     if found.provenance.simulated:

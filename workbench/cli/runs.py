@@ -29,7 +29,7 @@ from workbench.ledger.answer_rows import WholeSample
 from workbench.ledger.job_rows import ModelMean, RunLine, run_means
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance, RunId
-from workbench.ledger.run_rows import RunGate, RunOutcome, RunTokens, SuspectSample, TakenOut
+from workbench.ledger.run_rows import RunGate, RunOutcome, RunTokens, SuspectSample
 from workbench.records.endings import SETTLED
 from workbench.wording.agreements import NO_AGREEMENT
 from workbench.wording.changes import alarm_objects, open_lines
@@ -173,7 +173,7 @@ def show(run: str | None, calls: bool, suspects: bool, agreement: bool, as_json:
     with reading_with_ongoing(ledger) as (reader, going_on):
         run = find_run(reader, run)
         figures, gates = run_figures(reader, run), reader.all(RunGate, run_id=run)
-        outdated = outdated_text(gates, reader.all(TakenOut, run_id=run), figures.corrected)
+        outdated = outdated_text(gates, figures.taken_out, figures.corrected)
         standing = open_alarms(reader, figures.provenance.job)
         status = status_now(run, figures.provenance.status, going_on)
         if suspects:

@@ -70,6 +70,15 @@ def corrected_targets(job_path: str, ledger: str | None = None) -> str:
     return command("targets", "diff", path, *option)
 
 
+def scored_by_job(run_id: str, job_path: str) -> str:
+    """Return the command that scores a run by the scorers of a job.
+
+    Args:
+        job_path: As a run of the job recorded it; a job that was made in Python has none.
+    """
+    return command("score", run_id, "--job", "JOB" if job_path.endswith(MADE_IN_PYTHON) else job_path)
+
+
 def named(name: str) -> list[str]:
     """Return a last argument that is not taken for an option, whatever it begins with."""
     return ["--", name] if name.startswith("-") else [name]

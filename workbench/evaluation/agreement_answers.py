@@ -14,10 +14,9 @@ from workbench.ledger.score_rows import AgreementAnswer, AgreementTarget, RunSco
 from workbench.records.calls import Sample
 from workbench.scoring.folding import folded
 from workbench.scoring.json_fields import JsonFields
-from workbench.scoring.kinds import Kind
 from workbench.scoring.numeric import Numeric, Scale, ends_of_scale, is_within
 from workbench.scoring.scorer import Scorer
-from workbench.scoring.scorers import judges
+from workbench.scoring.scorers import judges, recorded_scorer
 from workbench.scoring.structure import number_of, same
 from workbench.stats.agreement import is_bounded
 from workbench.stats.jackknife import Missing
@@ -136,14 +135,20 @@ def target_answers(
         on_fallback: `exclude` or `accept`; None as each run's job says.
     """
     able = [
-        (row, scorer) for row in scorers if (scorer := recorded_scorer(row)) is not None and scorer.reads and row.scored
+        (row, scorer)
+        for row in scorers
+        if (scorer := recorded_scorer(row.scorer_config)) is not None and scorer.reads and row.scored
     ]
     targets = reader.all(AgreementTarget, run_ids=list(run_ids), cluster=cluster) if able else []
     samples = {one.sample_key: _sample(one) for one in targets if one.target is not None}
     for row, scorer in able:
         parts, left_out = compared_parts(scorer, samples)
         if parts:
-            others = {one.run_id: recorded_scorer(one) for one in scorers if one.scorer == row.scorer and one.scored}
+            others = {
+                one.run_id: recorded_scorer(one.scorer_config)
+                for one in scorers
+                if one.scorer == row.scorer and one.scored
+            }
             own_labels = _own_labels(scorer, parts, others, samples)
             if own_labels is None:
                 return None
@@ -180,17 +185,6 @@ def _said(row: AgreementAnswer, scorer: Scorer) -> SaidAnswer:
     if scorer.reads == "fields" and said is not None:
         return SaidAnswer(row.state, row.value, json.loads(said))  # which takes half a pair of surrogates, too
     return SaidAnswer(row.state, row.value, said)
-
-
-def recorded_scorer(row: RunScorer) -> Scorer | None:
-    """Return a scorer with the settings that a run recorded; None of a kind that is not known any more, or has no
-    settings.
-    """
-    try:
-        scorer: Scorer = msgspec.json.decode(row.scorer_config, type=Kind)
-    except msgspec.DecodeError:
-        return None
-    return scorer
 
 
 def _sample(row: AgreementTarget) -> Sample:

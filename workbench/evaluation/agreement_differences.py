@@ -121,17 +121,19 @@ class _Figure(NamedTuple):
     the least. None: nothing bounds what the unknown ones do to it."""
 
 
+_BEYOND_CHANCE = ("kappa", "weighted kappa")
 _CORRELATIONS = (_Figure("pearson", Correlation(), None), _Figure("spearman", RankCorrelation(), None))
 
 
 def agreement_differences(
-    answers: TargetAnswers | None, pairs: Sequence[tuple[ModelResult, ModelResult]]
+    answers: TargetAnswers | None, pairs: Sequence[tuple[ModelResult, ModelResult]], further: int = 0
 ) -> list[AgreementDifference]:
     """Return each side's agreement beside its baseline's, by each figure: of the answers as a whole, and of each field.
 
     Args:
         answers: Of the runs of all sides, by one scorer; None where it reads nothing that can be set beside the targets.
         pairs: Sides, each with its baseline.
+        further: How many more pairs another baseline would show: p-values are adjusted for them as if none showed anything.
     """
     if answers is None:
         return []
@@ -143,16 +145,17 @@ def agreement_differences(
             for place, (name, tested) in enumerate(_beside(part, both, figures).items()):
                 family = (None if is_field and place == 0 else name, is_field)
                 families.setdefault(family, []).append(_Compared(part, name, pair, tested))
-    return [one for family in families.values() for one in _differences(family)]
+    return [one for family in families.values() for one in _differences(family, further * len(family) // len(pairs))]
 
 
-def _differences(family: Sequence[_Compared]) -> list[AgreementDifference]:
-    """Return what is said of pairs whose p-values are adjusted for each other."""
-    beside = [one.found for one in family]
-    differ = [one.differs for one in beside]
-    adjusted = holm_of_differing([one.p_value for one in beside], differ)
-    finished = holm_of_differing([None if one.found is None else one.found.p_value for one in beside], differ)
-    return [_difference(*of) for of in zip(family, adjusted, finished, strict=True)]
+def _differences(family: Sequence[_Compared], further: int) -> list[AgreementDifference]:
+    """Return what is said of pairs whose p-values are adjusted for each other, and for further ones that are not tested."""
+    beside, more = [one.found for one in family], [1.0] * further
+    differ = [one.differs for one in beside] + [True] * further
+    adjusted = holm_of_differing([*(one.p_value for one in beside), *more], differ)
+    known = [None if one.found is None else one.found.p_value for one in beside]
+    finished = holm_of_differing([*known, *more], differ)
+    return [_difference(*of) for of in zip(family, adjusted, finished, strict=False)]
 
 
 def _figures(part: ComparedPart) -> list[_Figure]:
@@ -271,7 +274,11 @@ def _tested(
         return low, high
 
     tested = []
+    is_one_class = len(set(right[places].tolist())) < 2  # chance alone agrees with it
     for figure, of_known in zip(figures, found, strict=True):
+        if is_one_class and figure.name in _BEYOND_CHANCE:
+            tested.append(_TestedPair(asked, unknown, (None, None), None, None, None))
+            continue
         values = tuple(figure.sums.value(x, right[places]) for x in on_known)
         ends = (of_known, of_known) if of_known is None or not unknown else at_ends(figure)
         tested.append(_TestedPair(asked, unknown, (values[0], values[1]), of_known, *ends))

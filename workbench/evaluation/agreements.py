@@ -11,14 +11,15 @@ from workbench.evaluation.agreement_answers import (
     GivenAnswers,
     PartKind,
     TargetAnswers,
-    recorded_scorer,
     target_answers,
 )
+from workbench.evaluation.references import label_or_length
 from workbench.evaluation.sides import least_answered
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import ReferenceRow, RunScorer
 from workbench.scoring.scorer import CannotJudgeError, Scorer
+from workbench.scoring.scorers import recorded_scorer
 from workbench.stats.agreement import Agreement, agreement
 from workbench.stats.jackknife import Estimate, Missing
 from workbench.stats.label_agreement import LabelAgreement, ShareAgreement, label_agreement, share_agreement
@@ -87,6 +88,33 @@ class RunAgreement(msgspec.Struct, frozen=True):
             return self.fields
         return [PartAgreement(None, self.kind, self.labels, self.samples, self.sides)]
 
+    def without_texts(self) -> "RunAgreement":
+        """Return the same for a file that leaves texts out: a longer target is a text of the dataset, and no label."""
+        labels, sides = _without_texts(self.labels, self.sides)
+        fields = [
+            msgspec.structs.replace(part, labels=own[0], sides=own[1])
+            for part in self.fields
+            for own in [_without_texts(part.labels, part.sides)]
+        ]
+        return msgspec.structs.replace(self, labels=labels, sides=sides, fields=fields)
+
+
+def _without_texts(labels: Sequence[str], sides: Sequence[SideAgreement]) -> tuple[list[str], list[SideAgreement]]:
+    shown = dict[str, str]()
+    for label in labels:
+        short, number = label_or_length(label), sum(one.startswith(label_or_length(label)) for one in shown.values())
+        shown[label] = short if short == label or not number else f"{short} ({number + 1})"
+    found = []
+    for side in sides:
+        if isinstance(side.found, LabelAgreement):
+            classes = [
+                msgspec.structs.replace(one, label=shown.get(one.label, label_or_length(one.label)))
+                for one in side.found.classes
+            ]
+            side = msgspec.structs.replace(side, found=msgspec.structs.replace(side.found, classes=classes))
+        found.append(side)
+    return [shown[label] for label in labels], found
+
 
 def run_agreement(reader: Reader, run: Provenance, scorers: Sequence[RunScorer]) -> RunAgreement | None:
     """Return how far the answers of a run agree with its targets; None where no scorer reads what can be set beside them,
@@ -103,7 +131,7 @@ def run_agreement(reader: Reader, run: Provenance, scorers: Sequence[RunScorer])
         for row in reader.all(ReferenceRow, run_ids=[run.run_id])
         if row.reference == "people" and row.scorer == answers.scorer
     ]
-    by = next(recorded_scorer(row) for row in scorers if row.scorer == answers.scorer)
+    by = next(recorded_scorer(row.scorer_config) for row in scorers if row.scorer == answers.scorer)
     assert by is not None
     least = least_answered([run])
     parts = [_part(answers, part, run.run_id, least, [(row, by) for row in people]) for part in answers.parts]

@@ -7,6 +7,8 @@ import msgspec
 from workbench.evaluation.comparison import Comparison
 from workbench.evaluation.sides import Difference, ModelResult
 
+SAME = 0.005
+"""By which share two costs may differ and are still told as the same."""
 _NOT_WORSE = ("better", "none shown", "too few")
 """What a test did not show to be worse; `open` is left out, as the unknown samples could show it."""
 
@@ -20,7 +22,9 @@ class CheapestChoice(msgspec.Struct, frozen=True):
     better: Difference | None
     """The one that is shown to be better by the most; None where none is."""
     cheapest: ModelResult
-    """Of the baseline and those that may be chosen."""
+    """Of the baseline and those that may be chosen; of several the one that is shown to be better, or else the baseline."""
+    are_alike: bool
+    """Whether another one of them costs as little."""
     loses: float | None
     """How much worse the cheapest is at most, where that is known; 0 of the baseline, and of what is shown to be better. With a
     margin of all differences together, as the margin is held against that, otherwise by the interval of its difference."""
@@ -43,6 +47,8 @@ def choice_of(found: Comparison) -> CheapestChoice | None:
     if len(found.runs) != 1 or not found.differences:
         return None
     baseline = found.differences[0].baseline
+    if not found.is_ranked(baseline):
+        return None
     others = [one for one in found.differences if _may_be_chosen(one, found) and found.is_ranked(one.side)]
     candidates = [baseline, *(one.side for one in others)]
     of_units = bool(found.unit) and all(_units(side, found) is not None for side in candidates)
@@ -51,11 +57,15 @@ def choice_of(found: Comparison) -> CheapestChoice | None:
         return None
     better = [one for one in others if one.verdict == "better" and one.found is not None]
     worse = sum(_is_worse(one, found) for one in found.differences)
-    cheapest = min(candidates, key=lambda side: costs[side.model])
+    best = max(better, key=_by_how_much, default=None)
+    least = min(costs.values())
+    cheap = [side for side in candidates if costs[side.model] <= least * (1 + SAME)]
+    cheapest = best.side if best is not None and best.side in cheap else cheap[0]
     return CheapestChoice(
         baseline,
-        max(better, key=_by_how_much, default=None),
+        best,
         cheapest,
+        len(cheap) > 1,
         next((_loses(one, found) for one in others if one.side is cheapest), 0.0),
         found.margin,
         len(others),

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 import workbench.display.commands as commands
+from workbench.display.text import words
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.agreement_answers import TargetAnswers, target_answers
 from workbench.evaluation.agreement_differences import AgreementDifference, agreement_differences
@@ -191,6 +192,7 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
         first = find_run(reader, wanted.baseline)
         run_ids = [first, *(run_id for run_id in run_ids if run_id != first)]
     runs = [reader.only(Provenance, run_id=run_id) for run_id in run_ids]
+    _require_one_reducer(runs)
     settings = sorted(reader.all(RunScorer, run_ids=run_ids), key=lambda row: run_ids.index(row.run_id))
     chosen = _scorer(wanted.scorer, settings, len(run_ids))
     on_fallback = _on_fallback(wanted, runs[0])
@@ -231,6 +233,19 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
         _margin(wanted.margin, runs, chosen, are_shares=there.are_shares),
         there.sides, there.samples, _metadata(reader, run_ids), answers,
     )  # fmt: skip
+
+
+def _require_one_reducer(runs: Sequence[Provenance]) -> None:
+    """Refuse runs whose jobs make other scores of the same answers.
+
+    Raises:
+        InputError: They reduce the epochs of a sample differently.
+    """
+    reducers = {run.run_id: run.reduce or "mean" for run in runs}
+    if len(set(reducers.values())) > 1:
+        each = words([f"{run_id} by {reducer}" for run_id, reducer in reducers.items()])
+        hint = "a run with the same run.reduce reuses their answers"
+        raise InputError(Fault("", f"the runs reduce the epochs of a sample differently: {each}", hint))
 
 
 def _references(
@@ -312,12 +327,13 @@ def _agreement(
     material: ComparisonInput, pairs: Pairs, order: Sequence[str], baseline: str
 ) -> list[AgreementDifference]:
     """Return how far sides agree with the targets beside their baselines, adjusted for the models that were not chosen, too."""
-    chosen, more = set(map(_places, pairs)), []
+    chosen, more = set(map(_places, pairs)), list[tuple[ModelResult, ModelResult]]()
     with contextlib.suppress(InputError):  # only those that were chosen can be compared
         more = [pair for pair in _pairs(material.every, order, baseline) if _places(pair) not in chosen]
+    others = _others(material, [*pairs, *more])
     return [
         one
-        for one in agreement_differences(material.answers, [*pairs, *more] if pairs else [])
+        for one in agreement_differences(material.answers, [*pairs, *more] if pairs else [], len(others))
         if ((one.run_id, one.model), (one.baseline_run_id, one.baseline_model)) in chosen
     ]
 
@@ -344,6 +360,10 @@ def _others(material: ComparisonInput, pairs: Pairs) -> list[tuple[ModelResult, 
         for sides, baseline in itertools.product((material.sides, material.every), run_ids):
             with contextlib.suppress(InputError):  # it shares no model with the others
                 every += _pairs(sides, [baseline, *(one for one in run_ids if one != baseline)], baseline)
+        if any(side.model != base.model for side, base in pairs):  # whoever chose these could have chosen any two
+            every += [
+                (side, base) for side, base in itertools.combinations(material.every, 2) if side.run_id != base.run_id
+            ]
     seen = {frozenset(_places(pair)) for pair in pairs}
     further = []
     for pair in every:
@@ -437,16 +457,16 @@ def _pairs(
 
 
 def _of_clusters(cluster: str, sides: Sequence[ModelResult], samples: Samples) -> list[SomeUnclustered]:
-    """Return why the samples are not taken as clusters although a column was named, or is there."""
+    """Return of how many samples the column that was named, or is there, does not say what they belong to."""
     rows = [row for side in sides for row in samples[side.key] if row.asked]
+    every = {row.sample_key for row in rows}
     # a run of before its job named a column has none on record, and the other run says what its samples belong to
     there = {row.sample_key for row in rows if row.cluster is not None}
-    known = sum(row.sample_key in there for row in rows)
-    if known == len(rows) or (not known and cluster in (CLUSTER, NO_CLUSTER)):
+    if there == every or (not there and cluster in (CLUSTER, NO_CLUSTER)):
         return []
-    if not known:
+    if not there:
         raise InputError(Fault("--cluster", f"no sample has a column {cluster!r}", "`id` stands for the column of ids"))
-    return [SomeUnclustered(cluster, len(rows) - known, len(rows))]
+    return [SomeUnclustered(cluster, len(every - there), len(every))]
 
 
 def is_baseline(side: ModelResult, comparison: Comparison) -> bool:

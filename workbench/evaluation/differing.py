@@ -76,6 +76,10 @@ class OtherSettings(msgspec.Struct, frozen=True):
     """The runs were scored by one scorer with different settings."""
 
     scorer: str
+    run_id: str
+    """A run that has others than the newest."""
+    job_path: str
+    """Of the newest run, as it recorded it."""
 
 
 class OtherCaps(msgspec.Struct, frozen=True):
@@ -175,7 +179,7 @@ def differing(
         *_of_runs(reader, runs, there),
         *_of_jobs(runs),
         *_of_model_lists(reader, run_ids, sides),
-        *([OtherSettings(scorer)] if len({row.scorer_config for row in settings if row.scorer == scorer}) > 1 else []),
+        *_of_settings(runs, settings, scorer),
         *_of_models(runs, sides),
         *_of_caps(reader, run_ids, sides),
         *_taken_out(reader, runs, sides, samples),
@@ -187,6 +191,14 @@ def differing(
             if side.unnamed
         ),
     ]
+
+
+def _of_settings(runs: Sequence[Provenance], settings: Sequence[RunScorer], scorer: str) -> Iterator[OtherSettings]:
+    configs = {row.run_id: row.scorer_config for row in settings if row.scorer == scorer}
+    newest = max(runs, key=lambda run: run.started_at)
+    other = next((run_id for run_id, config in configs.items() if config != configs.get(newest.run_id)), None)
+    if other is not None and newest.run_id in configs:
+        yield OtherSettings(scorer, other, newest.job_path)
 
 
 def _of_runs(reader: Reader, runs: Sequence[Provenance], there: Sides) -> Iterator[Differing]:

@@ -261,6 +261,9 @@ def _drops(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[Ga
             none = Undecided("no earlier run", found.provenance.job)
             yield GateFinding("max_drop", "cannot tell", none, scorer)
             continue
+        if not _scored_alike(reader, found.provenance, base, scorer):
+            yield GateFinding("max_drop", "cannot tell", Undecided("other settings", base), scorer)
+            continue
         there = sides_of(reader, [base, run_id], scorer)
         before = {side.model: side for side in there.sides if side.run_id == base}
         own = [side for side in there.sides if side.run_id == run_id]
@@ -273,6 +276,13 @@ def _drops(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[Ga
             beside = DifferenceFound(base, most, there.are_shares, one.asked, one.unknown, value, one.low, one.high)
             result = "cannot tell" if one.is_finished_only else _at_least(-most, one.low, one.high)
             yield GateFinding("max_drop", result, beside, scorer, one.side.model)
+
+
+def _scored_alike(reader: Reader, run: Provenance, base: str, scorer: str) -> bool:
+    """Return whether a scorer had the same settings in two runs, and their epochs are reduced alike."""
+    rows = reader.all(RunScorer, run_ids=[base, run.run_id])
+    reducers = {run.reduce or "mean", reader.only(Provenance, run_id=base).reduce or "mean"}
+    return len({row.scorer_config for row in rows if row.scorer == scorer}) < 2 and len(reducers) == 1
 
 
 def _baseline(reader: Reader, run_id: str, gates: GatesTable) -> str | None:

@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from workbench.errors import Fault, InputError, nearest
+from workbench.evaluation.rescore import score_references
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.entries import SampleInvalidated, newer_than
 from workbench.ledger.ingest import Ingested, record
@@ -46,4 +49,13 @@ def invalidate(
     now = newer_than(row.said_at for rows in keys.values() for row in rows if row.said_at is not None)
     others = [row for sample in dict.fromkeys(samples) for row in keys[sample] if row.invalid != invalid]
     entries = [SampleInvalidated(run_id, now, row.sample_key, invalid, reason) for row in others]
-    return run_id, list(dict.fromkeys(row.sample_id for row in others)), record(ledger, entries)
+    done = record(ledger, entries)
+    if entries:  # on the samples that are left another constant may be the best
+        again = score_references(ledger, run_id)
+        done = msgspec.structs.replace(
+            again,
+            torn=done.torn + again.torn,
+            damaged=done.damaged + again.damaged,
+            deferred=done.deferred or again.deferred,
+        )
+    return run_id, list(dict.fromkeys(row.sample_id for row in others)), done

@@ -94,11 +94,10 @@ def _of_side(amounts: dict[str, float | None], samples: Sequence[SideSample]) ->
 def _by_cluster(
     rows: Sequence[SideSample], used: dict[str, float], scores: Sequence[float]
 ) -> list[tuple[float, float]]:
-    """Return the sums of what was used and of scores of each cluster, or of each sample where one belongs to none."""
-    are_clustered = all(row.cluster is not None for row in rows)
-    sums: dict[str | None, tuple[float, float]] = {}
+    """Return the sums of what was used and of scores of each cluster; a sample without one is one of its own."""
+    sums: dict[str, tuple[float, float]] = {}
     for row, score in zip(rows, scores, strict=True):
-        own = row.cluster if are_clustered else row.sample_key
+        own = row.cluster or row.sample_key
         taken, right = sums.get(own, (0.0, 0.0))
         sums[own] = taken + used[row.sample_key], right + score
     return list(sums.values())

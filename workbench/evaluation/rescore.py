@@ -9,11 +9,11 @@ import msgspec
 
 from workbench.job.file import cluster_column
 from workbench.ledger.entries import ReferenceScored, newer_than, score_entry
-from workbench.ledger.ingest import Ingested, ingest
+from workbench.ledger.ingest import Ingested, ingest, record
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import AnsweringRun, CurrentScore, Provenance, ScorableAnswer, UncountedAnswer
-from workbench.ledger.score_rows import CorrectedTarget, ReferenceRow
+from workbench.ledger.score_rows import CorrectedTarget, ReferenceRow, RunSampleKey, RunScorer, SampleText
 from workbench.ledger.store import Ledger
 from workbench.records.calls import Sample, SampleContent, Score, ToolCall
 from workbench.records.outcomes import EFFECTS, Outcome
@@ -21,7 +21,7 @@ from workbench.scoring.given import Given
 from workbench.scoring.judge import NOT_COUNTED, PENDING
 from workbench.scoring.reference import MOST_SAMPLES, ReferenceScores, column_scores, reference_scores
 from workbench.scoring.scorer import Scorer
-from workbench.scoring.scorers import score, without_use
+from workbench.scoring.scorers import recorded_scorer, score, without_use
 
 _ANSWERS_AT_ONCE = 2_000
 _BYTES_AT_ONCE = 2**24  # of answers: so that a few long ones do not fill the memory
@@ -82,15 +82,26 @@ def rescore(
                 journal.flush()
             if count % _ANSWERS_A_FILE == _ANSWERS_A_FILE - 1:
                 journal.rotate()  # the ingest takes a file at a time
-        known_before = reader.all(ReferenceRow, run_ids=[run_id])
-        # by their keys, as a plan has them: of many targets some are tried and drawn, and answers come in another order each time
-        asked = _AskedSamples(
-            dict(sorted(samples.items())), cluster_column(reader.only(Provenance, run_id=run_id).job_toml)
-        )
-        references = list(_references(run_id, asked, scorers, columns, known_before))
+        references = _recorded_references(reader, run_id, scorers, columns, samples)
         for entry in references:
             journal.append(entry)
     return written, ingest(ledger, whole=journal.whole) if written or references else Ingested()
+
+
+def score_references(ledger: Ledger, run_id: str) -> Ingested:
+    """Score again what is known without a model, on the samples of a run that count now."""
+    with reading(ledger, frugal=True) as reader:
+        scorers = [recorded_scorer(row.scorer_config) for row in reader.all(RunScorer, run_ids=[run_id])]
+        keys = {row.content_key: row for row in reader.all(RunSampleKey, run_id=run_id)}
+        first = sorted(keys)[:MOST_SAMPLES]
+        texts = {row.sample_key: row.sample for row in reader.all(SampleText, keys=first)}
+        decoder = msgspec.json.Decoder(SampleContent)
+        samples = {
+            keys[key].scored_key: decoder.decode(text).sample(keys[key].sample_id) for key, text in texts.items()
+        }
+        known = [scorer for scorer in scorers if scorer is not None]
+        found = _recorded_references(reader, run_id, known, None, samples)
+    return record(ledger, found) if found else Ingested()
 
 
 def _stands(old: CurrentScore, corrected_at: datetime) -> bool:
@@ -110,6 +121,21 @@ def _corrected_at(reader: Reader, run_id: str, scorers: Sequence[Scorer]) -> dic
     if not any(scorer.asks_a_model for scorer in scorers):
         return {}
     return {row.sample_key: row.recorded_at for row in reader.all(CorrectedTarget, run_id=run_id)}
+
+
+def _recorded_references(
+    reader: Reader,
+    run_id: str,
+    scorers: Sequence[Scorer],
+    columns: DatasetColumns | None,
+    samples: Mapping[str, Sample],
+) -> list[ReferenceScored]:
+    """Return what scores without a model on those of some samples that count, where that is not what the ledger has."""
+    taken_out = {row.scored_key for row in reader.all(RunSampleKey, run_id=run_id) if row.invalid}
+    # by their keys, as a plan has them: of many targets some are tried and drawn, and answers come in another order each time
+    counted = {key: sample for key, sample in sorted(samples.items()) if key not in taken_out}
+    asked = _AskedSamples(counted, cluster_column(reader.only(Provenance, run_id=run_id).job_toml))
+    return list(_references(run_id, asked, scorers, columns, reader.all(ReferenceRow, run_ids=[run_id])))
 
 
 class _AskedSamples(NamedTuple):

@@ -22,6 +22,7 @@ from workbench.ledger.run_rows import (
     RunScore,
     RunServed,
     RunTokens,
+    TakenOut,
     UnknownEnd,
 )
 from workbench.ledger.score_rows import CorrectedTarget, RunScorer
@@ -59,6 +60,8 @@ class RunFigures(RunFindings, frozen=True):
     """How its models stand beside each other by its first scorer."""
     agreement: RunAgreement | None
     """How far the numbers and labels in its answers agree with the targets, where these are a scale or few classes."""
+    taken_out: list[TakenOut]
+    """Its samples that are in no mean."""
     corrected: list[CorrectedTarget]
     """Its samples that are scored by other targets than it recorded."""
 
@@ -143,6 +146,7 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
         reader.only(RunNumbers, run_id=run_id),
         standing(reader, found.provenance, scorers),
         run_agreement(reader, found.provenance, scorers),
+        reader.all(TakenOut, run_id=run_id),
         [row for row in reader.all(CorrectedTarget, run_id=found.provenance.run_id) if row.is_corrected],
     )
 

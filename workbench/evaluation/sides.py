@@ -154,7 +154,7 @@ class Difference(msgspec.Struct, frozen=True):
 
     @property
     def is_finished_only(self) -> bool:
-        """Whether the unknown answers are left aside, as no scale says what they could have scored."""
+        """Whether only the known answers are tested, as no scale says what the unknown ones could have scored."""
         return self.unknown > 0 and self.at_lowest is None
 
 
@@ -188,7 +188,7 @@ def sides_of(
     asked = {"run_ids": list(run_ids), "scorer": scorer, "cluster": cluster, "on_fallback": on_fallback}
     for row in reader.all(SideSample, **asked):
         samples[row.run_id, row.model].append(row)
-    _add_unsent(samples, reader.all(UnsentKey, run_ids=list(run_ids)))
+    _add_unsent(samples, reader.all(UnsentKey, run_ids=list(run_ids), cluster=cluster))
     ends = {end for rows in samples.values() for row in rows for end in (row.value, row.least, row.most)}
     are_shares = all(end is None or 0 <= end <= 1 for end in ends)
     intervals = mean_intervals([of_samples(samples[row.run_id, row.model]) for row in figures])
@@ -218,7 +218,7 @@ def _never_asked(like: SideSample, model: str, key: UnsentKey) -> SideSample:
     return SideSample(
         like.run_id, model, key.sample_key, key.sample_id, asked=0, answered=0, scored=0, not_right=0, not_right_ends=[],
         unknown=0, unread=0, left_out=0, excluded=None, of_scored=None, value=None, low=like.least, high=like.most,
-        least=like.least, most=like.most, cluster=None,
+        least=like.least, most=like.most, cluster=key.cluster,
     )  # fmt: skip
 
 
@@ -237,13 +237,14 @@ def of_samples(rows: Sequence[SideSample]) -> AskedValues:
 
 
 def _clusters(asked: Sequence[SideSample]) -> list[ClusterSum]:
-    """Return the clusters of samples, where each belongs to one and some of them to the same."""
+    """Return the clusters of samples, where some belong to the same; one without a cluster is one of its own."""
     found: dict[str, tuple[int, float, float]] = {}
     for row in asked:
-        if row.cluster is None or row.low is None or row.high is None:
+        if row.low is None or row.high is None:
             return []
-        samples, low, high = found.get(row.cluster, (0, 0.0, 0.0))
-        found[row.cluster] = samples + 1, low + row.low, high + row.high
+        own = row.cluster or row.sample_key
+        samples, low, high = found.get(own, (0, 0.0, 0.0))
+        found[own] = samples + 1, low + row.low, high + row.high
     return [ClusterSum(*sums) for sums in found.values()] if len(found) < len(asked) else []
 
 
@@ -526,23 +527,19 @@ def _span_of(joined: Sequence[_Both]) -> float | None:
     return max(known) if len(known) == len(spans) else None
 
 
-def _clusters_of(joined: Sequence[_Both]) -> list[str] | None:
-    """Return what each sample belongs to; None where one of them belongs to nothing."""
-    found = []
-    for one, other in joined:
-        cluster = one.cluster or other.cluster
-        if cluster is None:
-            return None
-        found.append(cluster)
-    return found
+def _clusters_of(joined: Sequence[_Both]) -> list[str]:
+    """Return what each sample belongs to; one without a cluster is one of its own."""
+    return [one.cluster or other.cluster or one.sample_key for one, other in joined]
 
 
 def lost_samples(side: ModelResult, base: ModelResult, samples: Samples) -> list[Lost]:
-    """Return what each of two sides lacks of all samples of both."""
+    """Return what each of two sides lacks of all samples that one of them was asked."""
     rows = [{row.sample_key: row for row in samples[one.key]} for one in (side, base)]
     found: dict[tuple[str, str, str], int] = {}
     for one, there in zip((side, base), rows, strict=True):
         for key in rows[0].keys() | rows[1].keys():
+            if not any(key in own and own[key].asked for own in rows):
+                continue
             row = there.get(key)
             if row is None or row.of_scored is None or row.low != row.high:
                 reason = *one.key, why_unscored(row)
@@ -555,6 +552,8 @@ def _verdict(tests: _Tests) -> str:
     if tests.adjusted_p is None or pair is None:
         return "not comparable"
     if tests.adjusted_p < LEVEL:
+        if found.at_lowest is None:  # no scale bounds what is unknown
+            return "open"
         return "better" if found.is_ahead else "worse"
     # nothing is open where all is known: then only the families differ that the two are adjusted for
     if found.at_lowest is not pair and tests.finished_p is not None and tests.finished_p < LEVEL:

@@ -133,7 +133,7 @@ class Undecided(_Evidence, frozen=True, tag="undecided"):
 
     because: Literal[
         "nothing answered", "nothing scored", "no constant", "no agreement", "no field", "no earlier run", "not in the baseline",
-        "not the newest", "too few known", "too few shared", "less at the worst",
+        "other settings", "not the newest", "too few known", "too few shared", "less at the worst",
     ]  # fmt: skip
     named: str = ""
     """The job without an earlier run; the baseline that did not ask the model; the fields that there are."""

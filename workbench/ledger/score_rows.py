@@ -225,6 +225,7 @@ class UnsentKey(QueryRow, frozen=True):
     run_id: str
     sample_key: str
     sample_id: str
+    cluster: str | None
 
 
 class SideAnswer(QueryRow, frozen=True):
@@ -308,6 +309,10 @@ class RunSampleKey(QueryRow, frozen=True):
 
     sample_id: str
     sample_key: str
+    scored_key: str
+    """Of the sample by which its answers are scored."""
+    content_key: str
+    """Of what the run read of that one."""
     invalid: bool
     said_at: datetime | None
 

@@ -26,7 +26,7 @@ from workbench.planning.scorers import JudgeColumns, OptionNumbers, TargetScales
 from workbench.records.calls import CLUSTER, ChatRequest, Sample, SampleContent
 from workbench.records.keys import body_key, canonical, content_key, request_key, sample_key
 from workbench.scoring.custom import Custom
-from workbench.scoring.scorers import judges
+from workbench.scoring.scorers import can_judge, judges
 
 _KEY_BYTES = 32
 _LOOKED_UP_AT_ONCE = 20_000
@@ -291,10 +291,10 @@ class Plan:
             self.mixes_messages |= sample.is_chat
             self.samples_bring_tools |= bool(sample.tools)
             for number, scorer in enumerate(self.job.scorers):
-                if not judges(scorer, sample):
-                    self.unjudged[scorer.named] = self.unjudged.get(scorer.named, 0) + 1
-                else:
+                if judges(scorer, sample):
                     scales.take(number, scorer, sample)
+                elif not can_judge(scorer, sample):
+                    self.unjudged[scorer.named] = self.unjudged.get(scorer.named, 0) + 1
             self.globs.take(sample.id)
             self.globs.take(row.numbered)
             messages = [prompt.messages(sample) for _, prompt in prompts]

@@ -41,7 +41,7 @@ class Drawable:
         """Return the same value with every text in it made drawable."""
         match value:
             case str():
-                return self._text(value)
+                return value if value.startswith(_MIXED) else self._text(value)
             case dict():
                 return {key: self(item) for key, item in value.items()}
             case list():
@@ -73,6 +73,7 @@ def _clipped(text: str, number: int) -> str:
 MODEL_COLOURS = 12
 _MIXES = ("", "55%, var(--ink)", "50%, var(--ground)", "30%, var(--ink)")
 """What a colour is mixed with where it comes again."""
+_MIXED = "color-mix(in oklab, "
 _AXIS_PX = 40
 
 
@@ -108,7 +109,7 @@ class Colours:
         """Return a CSS colour; after so many models each comes again, darker or paler."""
         again, place = divmod(self._place.get(model, 0), MODEL_COLOURS)
         mix = _MIXES[again % len(_MIXES)]
-        return f"color-mix(in oklab, var(--m{place}) {mix})" if mix else f"var(--m{place})"
+        return f"{_MIXED}var(--m{place}) {mix})" if mix else f"var(--m{place})"
 
     def scale(self, models: Sequence[str]) -> Spec:
         """Return the same as a scale for a chart."""
@@ -117,7 +118,7 @@ class Colours:
 
 def told_apart(colours: Sequence[str], ways: Sequence[T]) -> list[T]:
     """Return a way to draw each, another one where a colour comes again, also darker or paler."""
-    hues = [re.sub(r"color-mix\(in oklab, (\S+) .*", r"\1", colour) for colour in colours]
+    hues = [re.sub(rf"{re.escape(_MIXED)}(\S+) .*", r"\1", colour) for colour in colours]
     return [ways[hues[:place].count(hue) % len(ways)] for place, hue in enumerate(hues)]
 
 

@@ -162,16 +162,20 @@ def _lines(runs: Sequence[RunLine], scores: Sequence[ModelMean], colours: Colour
     is_whole = {run.run_id: run.status in SETTLED for run in runs}
     by_model: dict[str, list[ModelMean]] = {}
     for row in scores:
-        if row.run_id in places and (row.centre is None or 0 <= row.centre <= 1):
+        if row.run_id in places:
             by_model.setdefault(str(row.model), []).append(row)
     found: list[ScoreLine] = []
     without: list[ScoreLine] = []
     for model, own in by_model.items():
         own.sort(key=lambda row: places[row.run_id])
-        known = [(row, row.centre) for row in own if row.centre is not None]
-        points = [(_across(places[row.run_id], len(runs)), _down(at), is_whole[row.run_id]) for row, at in known]
+        known = [(row, row.centre) for row in own if row.centre is not None and row.answered]
+        are_shares = all(0 <= at <= 1 for _, at in known)  # what else they are has no place in the drawing
+        points = [
+            (_across(places[row.run_id], len(runs)), _down(at), is_whole[row.run_id])
+            for row, at in (known if are_shares else ())
+        ]
         newest = known[-1][0] if known else own[-1]
-        last = range_text(newest.mean, newest.at_worst, newest.at_best)
+        last = range_text(newest.mean, newest.at_worst, newest.at_best) if newest.answered else "no answer"
         if places[newest.run_id] < len(runs) - 1:
             last += " before"
         drawing = _drawing(points, colours.of(model), f"scores of {model}")

@@ -16,7 +16,7 @@ from workbench.ledger.answer_rows import UnsentSample
 from workbench.ledger.gates import DropFound, OverConstant, decoded, encoded
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
-from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunGate, SuspectSample, TakenOut
+from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunGate, SuspectSample
 from workbench.ledger.score_rows import SideFigures
 from workbench.records.endings import RunStatus
 from workbench.report.build import Draft, Page, PageContext, PageHead, result, write_html
@@ -108,16 +108,16 @@ def _stored(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
     """Return what is on record beside the answers: samples taken out, gates, and what is open of the job."""
     run = figures.provenance
     reader = asked.reader.about(run.run_id)
-    taken_out, gates = reader.all(TakenOut, run_id=run.run_id), reader.all(RunGate, run_id=run.run_id)
+    gates = reader.all(RunGate, run_id=run.run_id)
     if not asked.has_texts:
         gates = list(map(_without_text, gates))
     alarms = open_of(asked.watched(run.job))
     said = [(gate, _alarm_of(gate, alarms)) for gate in gates]
     by_gates = [alarm for _, alarm in said if alarm is not None]
     return {
-        "invalid": taken_out,
+        "invalid": figures.taken_out,
         "gates": said,
-        "outdated": outdated_text(gates, taken_out, figures.corrected),
+        "outdated": outdated_text(gates, figures.taken_out, figures.corrected),
         "alarms": alarms,
         "alarms_apart": [alarm for alarm in alarms if alarm not in by_gates],
         "accepting": commands.accept_changes(run.job, asked.ledger),
@@ -125,7 +125,9 @@ def _stored(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
 
 
 def _shown_figures(figures: RunFigures, asked: PageContext) -> RunFigures:
-    """Return the figures of a run; of a file without texts without what reference points and the reason of its end quote."""
+    """Return the figures of a run; of a file without texts without what reference points, targets and the reason of its end
+    quote.
+    """
     if asked.has_texts:
         return figures
     run = figures.provenance
@@ -133,7 +135,8 @@ def _shown_figures(figures: RunFigures, asked: PageContext) -> RunFigures:
         run = msgspec.structs.replace(run, reason="a gate was not met")
     points = [point.without_text() for point in figures.standing.references]
     standing = msgspec.structs.replace(figures.standing, references=points)
-    return msgspec.structs.replace(figures, provenance=run, standing=standing)
+    agreement = None if figures.agreement is None else figures.agreement.without_texts()
+    return msgspec.structs.replace(figures, provenance=run, standing=standing, agreement=agreement)
 
 
 def _without_text(gate: RunGate) -> RunGate:

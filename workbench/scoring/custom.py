@@ -1,6 +1,7 @@
 """`custom`: a Python function of the user's own."""
 
 import contextlib
+import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -36,6 +37,14 @@ class Custom(Scorer, frozen=True, tag="custom"):
 
     needs_text: ClassVar[bool] = False
     by_target: ClassVar[bool] = False
+
+    @property
+    def settings(self) -> str:
+        """What its scores depend on, the text of its file among it."""
+        file = self.function.rpartition(":")[0]
+        text = Path(file).read_bytes() if file.endswith(".py") and Path(file).is_file() else None
+        of_file = {} if text is None else {"sha256": hashlib.sha256(text).hexdigest()}
+        return msgspec.json.encode(msgspec.to_builtins(self) | of_file).decode()
 
     def target_of(self, sample: Sample) -> Sample:
         """Return the whole sample: what is right is for the function to say."""

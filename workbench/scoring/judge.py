@@ -225,6 +225,11 @@ class Judge(Scorer, frozen=True, tag="judge"):
         return Score(self.verdicts[best], f"{self.model} says {best}{by}{f': {why}' if why else ''}", best)
 
 
+def last_line(text: str) -> str:
+    """Return what of a judge's answer that was cut off may be its verdict: what follows a verdict within it was not received."""
+    return text.strip().rpartition("\n")[2]
+
+
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 

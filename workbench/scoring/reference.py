@@ -18,7 +18,7 @@ from workbench.records.calls import CLUSTER, Sample
 from workbench.scoring.given import Given
 from workbench.scoring.right_answers import right_answer
 from workbench.scoring.scorer import Scorer
-from workbench.scoring.scorers import judged, judges, score
+from workbench.scoring.scorers import is_refusal_right, judged, judges, score
 from workbench.scoring.structure import as_object
 from workbench.scoring.targets import as_text
 
@@ -30,6 +30,8 @@ _MOST_SCORINGS = 10_000
 _LEAST_ANSWERS, _MOST_ANSWERS = 5, 100
 _LOOKED_AT = 250
 """Samples, evenly spread, that say which of many answers are tried on all."""
+A_REFUSAL = "a refusal"
+"""What the constant is called that refuses whatever is asked."""
 _MOST_FIELDS = 50
 """Of the objects of which a constant is put together."""
 _SOME = 20
@@ -65,7 +67,28 @@ def reference_scores(
     """
     if scorer.asks_a_model or not scorer.by_target:
         return []
-    return list(_from_targets(_judged(samples, scorer), scorer, cluster or CLUSTER))
+    found = _from_targets(_judged(samples, scorer), scorer, cluster or CLUSTER)
+    return list(_with_refusals(found, dict(list(samples.items())[:MOST_SAMPLES]), scorer))
+
+
+def _with_refusals(
+    found: Iterator[ReferenceScores], samples: Mapping[str, Sample], scorer: Scorer
+) -> Iterator[ReferenceScores]:
+    """Yield the same with the samples to which a refusal is right: a refusal may be the constant, and whatever else is said to
+    them is wrong.
+    """
+    right = {key for key, sample in samples.items() if is_refusal_right(sample)}
+    if not right or scorer.ends is None:
+        yield from found
+        return
+    least, most = scorer.ends
+    for one in found:
+        values = one.values | {key: least for key in right - one.values.keys()}
+        refusals = {key: most if key in right else least for key in values}
+        if one.reference == "constant" and sum(refusals.values()) > sum(values.values()):
+            yield one._replace(answer=A_REFUSAL, values=refusals)
+        else:
+            yield one._replace(values=values)
 
 
 def column_scores(

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from workbench.records.calls import Sample, Score
 from workbench.scoring.by_sample import BySample
 from workbench.scoring.given import Given
@@ -20,7 +22,7 @@ def score(scorer: Scorer, answer: Given, sample: Sample) -> Score:
         answer: Without text (a tool call alone, for one) it is unscored by what needs text.
         sample: Brings the target; where its column `refusal` says "right", a refusal is.
     """
-    wants_refusal, ends = sample.metadata.get("refusal") == "right", scorer.ends
+    wants_refusal, ends = is_refusal_right(sample), scorer.ends
     if answer.refused and wants_refusal and ends is not None:
         return Score(ends[1], "refused, which is right here", answer.text)
     try:
@@ -43,7 +45,7 @@ def without_use(scorer: Scorer, sample: Sample, what: str) -> Score:
     Args:
         what: What the answer is, such as `truncated`.
     """
-    if sample.metadata.get("refusal") != "right":
+    if not is_refusal_right(sample):
         try:
             scorer.target_of(sample)
         except CannotJudgeError as error:
@@ -84,10 +86,29 @@ def _score(scorer: Scorer, answer: Given, wanted: Any) -> Score:
         return Score(None, f"{FAILED}{type(error).__name__}: {error}")
 
 
+def is_refusal_right(sample: Sample) -> bool:
+    """Return whether a sample says that a refusal is right: any other answer to it then has the least of the scale."""
+    return bool(sample.metadata.get("refusal") == "right")
+
+
+def can_judge(scorer: Scorer, sample: Sample) -> bool:
+    """Return whether an answer to a sample can be judged: by its target, or as a refusal."""
+    return judges(scorer, sample) or (is_refusal_right(sample) and scorer.ends is not None)
+
+
 def judges(scorer: Scorer, sample: Sample) -> bool:
-    """Return whether a sample has the kind of target that a scorer needs, so that an answer to it can be judged at all."""
+    """Return whether a sample has the kind of target that a scorer needs."""
     try:
         scorer.target_of(sample)
     except Exception:  # whatever is wrong with a target, its answers will be unscored, and are counted as such
         return False
     return True
+
+
+def recorded_scorer(config: str) -> Scorer | None:
+    """Return a scorer with the settings that were recorded; None of a kind that is not known any more, or has no settings."""
+    try:
+        scorer: Scorer = msgspec.json.decode(config, type=Kind)
+    except msgspec.DecodeError:
+        return None
+    return scorer

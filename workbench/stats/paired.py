@@ -30,7 +30,7 @@ class Paired(msgspec.Struct, frozen=True):
     freedom: float = 0
     """Its degrees of freedom; of clusters of unlike sizes as many as their spread is known by."""
     alike: "Alike | None" = None
-    """What bounds the difference where no sample differs, and no test has a spread."""
+    """What bounds the difference where it is the same on every sample, and no test has a spread."""
     clusters: int | None = None
     """Of how many the test is; None: the samples are taken for independent."""
 
@@ -44,11 +44,10 @@ class Paired(msgspec.Struct, frozen=True):
 
         None where nothing is known of the spread, nor how far a sample could differ.
         """
+        if self.alike is not None:
+            return self.alike.interval(self.difference, level)
         if self.method.startswith("McNemar"):
             return proportions.interval(self.better, self.worse, self.n, level)
-        if self.alike is not None:
-            most = self.alike.most(level)
-            return -most, most
         if self.error is None:
             return None
         from scipy.special import stdtrit
@@ -71,7 +70,7 @@ class Paired(msgspec.Struct, frozen=True):
 
 
 class Alike(msgspec.Struct, frozen=True):
-    """Samples none of which differs."""
+    """Samples on all of which two models differ by the same, which may be nothing."""
 
     groups: int
     """Independent ones: samples, or clusters of them."""
@@ -80,12 +79,19 @@ class Alike(msgspec.Struct, frozen=True):
     span: float
     """The most that a sample could differ by: the length of the scale."""
 
-    def most(self, level: float) -> float:
-        """Return the most that the means could differ by, at confidence 1 - level with as much to either side.
+    def interval(self, difference: float, level: float) -> tuple[float, float]:
+        """Return between which the means differ at confidence 1 - level, with as much to either side.
 
-        It is the highest share of groups that may differ although none of these does, each by as much as the scale allows.
+        It is the highest share of groups that may differ otherwise although none of these does, each by as much as the scale
+        allows.
         """
-        return self.span * min(1.0, self.largest * proportions.highest_share(0, self.groups, 1 - level / 2))
+        share = min(1.0, self.largest * proportions.highest_share(0, self.groups, 1 - level / 2))
+        return (1 - share) * difference - share * self.span, (1 - share) * difference + share * self.span
+
+    def p_value(self, difference: float) -> float:
+        """Return the level from which on that interval holds 0."""
+        share = abs(difference) / (abs(difference) + self.span) / self.largest if difference else 0.0
+        return min(1.0, 2 * (1 - share) ** self.groups) if share < 1 else 0.0
 
 
 class Bounded(msgspec.Struct, frozen=True):
@@ -145,14 +151,15 @@ def paired(
     """Compare the scores of two models.
 
     Right and wrong are compared by McNemar's test, exact where few samples differ; other scores by the t test of their
-    differences, and where these are all alike by the sign test, as they have no spread. Where samples belong to clusters
+    differences, and where these are all alike, which has no spread, by how many could differ otherwise and were not met; by
+    the sign test where no scale says by how much. Where samples belong to clusters
     (questions about one text), by the t test with a standard error that lets those vary together.
 
     Args:
         one: A score for each sample, at least one.
         other: Scores of the same samples, in the same order.
         clusters: What each sample belongs to.
-        span: The length of the scale, where one is known: it bounds the difference of models that are the same everywhere.
+        span: The length of the scale, where one is known: it bounds a difference that is the same on every sample.
     """
     differences = [left - right for left, right in zip(one, other, strict=True)]
     n, mean = len(differences), math.fsum(differences) / len(differences)
@@ -166,9 +173,12 @@ def paired(
         is_binary = all(value in (0.0, 1.0) for values in (one, other) for value in values)
         deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in differences) / (n - 1)) if n > 1 else None
         found, alike = of_counts(n, better, worse, mean, deviation, is_binary=is_binary), (n, 1.0)
-    if span is None or better or worse or found.method.startswith("McNemar"):
+    is_binary = found.method.startswith("McNemar")
+    if span is None or not (found.method.startswith("sign") or not (better or worse)):
         return found
-    return msgspec.structs.replace(found, alike=Alike(*alike, span))
+    bound = Alike(*alike, span)
+    method = found.method if is_binary else found.method.replace("sign test", "exact bound")
+    return msgspec.structs.replace(found, alike=bound, p_value=bound.p_value(mean), method=method)
 
 
 def of_counts(n: int, better: int, worse: int, mean: float, deviation: float | None, *, is_binary: bool) -> Paired:

@@ -1,12 +1,10 @@
 """What a comparison leaves to choose from, in words: better only by its test, what that costs, and what it may lose."""
 
 from workbench.display.text import significant
-from workbench.evaluation.choices import CheapestChoice
+from workbench.evaluation.choices import SAME, CheapestChoice
 from workbench.evaluation.comparison import Comparison
 from workbench.evaluation.sides import ModelResult
 from workbench.wording.scores import margin_size, size
-
-_SAME = 0.005
 
 
 def choice_text(one: CheapestChoice, found: Comparison) -> str:
@@ -28,10 +26,12 @@ def _cheapest(one: CheapestChoice, found: Comparison) -> str:
         return _none_beside(one, found)
     others = "the one model" if one.alternatives == 1 else f"the {one.alternatives} models"
     among = f"Of {base} and {others} {_chosen_by(one, found)}"
+    cost, name = cost_text(one, found), one.cheapest.model
+    takes = f"none takes fewer {cost} than {name}" if one.are_alike else f"{name} takes the fewest {cost}"
     if one.cheapest is one.baseline:
-        return f"{among}, {base} takes the fewest {cost_text(one, found)}."
-    takes = f"{one.cheapest.model} takes the fewest {cost_text(one, found)}: {_ratio(one, one.cheapest)}"
-    return f"{among}, {takes}{_loses(one, found)}."
+        return f"{among}, {takes}."
+    ratio = "" if one.are_alike else f": {_ratio(one, one.cheapest)}"
+    return f"{among}, {takes}{ratio}{_loses(one, found)}."
 
 
 def _chosen_by(one: CheapestChoice, found: Comparison) -> str:
@@ -64,7 +64,7 @@ def _none_beside(one: CheapestChoice, found: Comparison) -> str:
 
 def _ratio(one: CheapestChoice, side: ModelResult) -> str:
     ratio = one.costs[side.model] / one.costs[one.baseline.model]
-    if abs(ratio - 1) < _SAME:
+    if abs(ratio - 1) < SAME:
         return "as many"
     return f"{significant(ratio)} times as many"
 

@@ -10,7 +10,7 @@ from workbench.evaluation.differing import Differing, OtherDataset, OtherValues
 from workbench.evaluation.sides import Coverage, Difference, Lost, ModelResult
 from workbench.wording.changes import alarm_text
 from workbench.wording.differences import differing_text, name_of
-from workbench.wording.scores import bounds_text, interval_text, margin_size, signed, signed_size, size
+from workbench.wording.scores import bounds_text, interval_text, margin_size, p_text, signed, signed_size, size
 
 _PROMPTS = ("prompt", "variants", "request")
 """The tables of a job that say what is asked."""
@@ -32,7 +32,8 @@ def shown_text(difference: Difference, *, are_shares: bool) -> str:
         case "open" if found is not None:
             direction = "better" if found.difference > 0 else "worse"
             all_asked = f"over all {difference.asked}: {difference.unknown} unknown"
-            return f"{direction} on the {difference.shared} known of both; open {all_asked}"
+            why = ", which no scale of the scorer bounds" if difference.is_finished_only else ""
+            return f"{direction} on the {difference.shared} known of both; open {all_asked}{why}"
         case "too few" if found is not None and not found.better + found.worse:
             return f"the same on every sample{_beside_unknown(difference)}"
         case "too few":
@@ -53,8 +54,6 @@ def shown_text(difference: Difference, *, are_shares: bool) -> str:
 def _shown(difference: Difference) -> str:
     """Return a difference that is shown, and on what it rests."""
     direction, among = difference.verdict, difference.among_scored
-    if difference.is_finished_only:
-        return f"{direction} on the {difference.shared} known of both; the scorer has no scale for {difference.unknown} others"
     if among is None:
         return direction
     other = "worse" if direction == "better" else "better"
@@ -186,10 +185,9 @@ def _agreement_parts(found: Sequence[AgreementDifference]) -> Iterator[str]:
             yield f"{where}{_FIGURES.get(one.figure, one.figure)} is not defined on the answers that are known of both"
             continue
         value = signed(one.found.difference, are_shares=False)
-        bounds = "" if one.low is None else f" {bounds_text(one.low, one.high, are_shares=False)}"
         both = " beside ".join("–" if known is None else f"{known:.2f}" for known in (one.value, one.baseline_value))
         figure = f"{where}{_FIGURES.get(one.figure, one.figure)} {both}".replace("-", "−")
-        yield f"{figure}, {value}{bounds}: {_agreement_shown(one)}"
+        yield f"{figure}, {value}{_agreement_bounds(one)}: {_agreement_shown(one)}"
     if not_shown:
         other = "other field" if told else "field"
         yield f"{'none in' if told else 'no difference shown in'} {plural(not_shown, other)}"
@@ -197,6 +195,15 @@ def _agreement_parts(found: Sequence[AgreementDifference]) -> Iterator[str]:
         yield f"not defined of {plural(undefined, 'field')}"
     if len(unknown) == 1 and max(unknown)[0]:
         yield f"{max(unknown)[0]} of {plural(max(unknown)[1], 'answer')} unknown"
+
+
+def _agreement_bounds(one: AgreementDifference) -> str:
+    """Return the interval of a difference, or the p-value where that decides otherwise: it is adjusted for all that is tested."""
+    if one.low is None or one.high is None:
+        return ""
+    if (one.low <= 0 <= one.high) is (one.verdict not in ("better", "worse")):
+        return f" {bounds_text(one.low, one.high, are_shares=False)}"
+    return "" if one.adjusted_p is None else f" (adjusted {p_text(one.adjusted_p)})"
 
 
 _FIGURES = {"bias": "size of the bias", "pearson": "Pearson", "spearman": "Spearman"}

@@ -46,10 +46,12 @@ def differing_text(one: Differing) -> str:
         case OtherModelTexts():
             return f"The model list says otherwise of {one.model}: {_each(one.values)}."
         case OtherSettings():
-            return f"The settings of “{one.scorer}” are not the same: `{commands.SCORE_BY_JOB}` scores both alike."
+            scores = commands.scored_by_job(one.run_id, one.job_path)
+            return f"The settings of “{one.scorer}” are not the same: `{scores}` scores both alike."
         case SomeUnclustered():
             return (
-                f"{one.without} of {one.samples} samples have no {one.column!r}: they are compared as if independent."
+                f"{one.without} of {plural(one.samples, 'sample')} {'has' if one.without == 1 else 'have'} no {one.column!r}: "
+                "each is taken for a cluster of its own."
             )
         case _:
             return _answers_text(one)

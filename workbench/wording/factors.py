@@ -6,7 +6,7 @@ from workbench.display.text import plural, words
 from workbench.evaluation.factors import Effect, Factor, Factors, Interaction, effect_rows, grid_rows
 from workbench.evaluation.sides import ModelResult
 from workbench.wording.comparisons import shown_text
-from workbench.wording.scores import bounds_text, signed, signed_size, size, with_bounds
+from workbench.wording.scores import bounds_text, p_text, signed, signed_size, size, with_bounds
 
 _SHOWN = ("better", "worse")
 _FACTORS: tuple[Factor, ...] = ("variant", "model")
@@ -81,13 +81,6 @@ def factors_object(found: Factors | None) -> dict[str, Any] | None:
         "grid": grid_rows(found),
         "effects": [row | {"says": text} for row, text in zip(effect_rows(found), effect_lines(found), strict=True)],
     }
-
-
-def p_text(p_value: float) -> str:
-    """Return a p-value as papers give it: `p < .001`, `p = .013`."""
-    if p_value < 0.001:
-        return "p < .001"
-    return "p = 1" if p_value > 0.9995 else f"p = {f'{p_value:.3f}'.removeprefix('0')}"
 
 
 def interaction_text(one: Interaction, *, are_shares: bool) -> str:

@@ -204,6 +204,8 @@ def _undecided(found: GateFinding, of: Undecided) -> str:
             return f"no earlier run of {of.named!r} has met its gates, so there is nothing to compare with"
         case "not in the baseline":
             return f"run {of.named} did not ask {model}, so there is nothing to compare with"
+        case "other settings":
+            return f"run {of.named} was scored {by} with other settings, or reduced its epochs otherwise: they cannot be compared"
         case "not the newest":
             return "the run is not the newest scheduled run of its job"
         case "too few known":

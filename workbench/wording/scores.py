@@ -83,3 +83,10 @@ def score_text(side: ModelResult) -> str:
     if side.interval.low is None or side.interval.high is None:
         return mean
     return f"{mean} [{side.interval.low:.2f}, {side.interval.high:.2f}]"
+
+
+def p_text(p_value: float) -> str:
+    """Return a p-value as papers give it: `p < .001`, `p = .013`."""
+    if p_value < 0.001:
+        return "p < .001"
+    return "p = 1" if p_value > 0.9995 else f"p = {f'{p_value:.3f}'.removeprefix('0')}"

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.ledger.run_rows import LatencySpan, RunLatency, RunTokens
 from workbench.report.charts import cost_chart, latency_chart, token_chart
-from workbench.report.drawing import MOST_CHARS, Colours
+from workbench.report.drawing import MOST_CHARS, Colours, Drawable
 from workbench.report.run_charts import TOKEN_PARTS
 from workbench.report.time_charts import course_chart, lines_over_time
 
@@ -105,3 +105,9 @@ def test_models_of_like_colours_are_told_apart() -> None:
     assert course["encoding"]["strokeDash"]["scale"]["range"] == dashes
     unlike = course_chart([LatencySpan(name, 1.0, 2, 5.0, 5.0) for name in names[:8]], 10, colours)
     assert "strokeDash" not in unlike["encoding"]
+
+
+def test_a_colour_is_never_cut_however_many_models_there_are() -> None:
+    models = [f"model {number}" for number in range(30)]
+    scale = Colours(models).scale(models)
+    assert Drawable()({"color": {"scale": scale}})["color"]["scale"]["range"] == scale["range"]

@@ -597,3 +597,13 @@ def test_two_threads_that_score_leave_standard_output_as_it_was(tmp_path: Path) 
     for thread in threads:
         thread.join()
     assert sys.stdout is before
+
+
+def test_a_function_that_was_changed_is_another_scorer(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    scorer, settings = Custom("mine.py:f").in_folder(tmp_path), set[str]()
+    for text in ("def f(answer, sample): return 1", "def f(answer, sample): return 0"):
+        file.write_text(text)
+        settings.add(scorer.settings)
+    assert len(settings) == 2
+    assert {json.loads(one)["function"] for one in settings} == {f"{file}:f"}

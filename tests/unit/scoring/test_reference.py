@@ -201,3 +201,12 @@ def test_a_frequent_label_among_many_is_found_wherever_it_stands_in_their_order(
     of = found(samples(targets), Exact())
     assert (of["constant"].answer, mean(of["constant"])) == ("zebra", 40 / 440)
     assert mean(of["random"]) == pytest.approx((40 * 39) / (440 * 439), abs=0.01)
+
+
+@pytest.mark.parametrize(("refusals", "constant", "mean"), [(10, "1", 0.5), (30, "a refusal", 0.75)])
+def test_where_a_refusal_is_right_a_constant_answer_is_not(refusals: int, constant: str, mean: float) -> None:
+    samples = {f"t{n}": Sample(f"t{n}", "q", "1") for n in range(10)}
+    samples |= {f"r{n}": Sample(f"r{n}", "q", metadata={"refusal": "right"}) for n in range(refusals)}
+    (found,) = [one for one in reference_scores(samples, Exact()) if one.reference == "constant"]
+    assert (found.answer, len(found.values)) == (constant, 10 + refusals)
+    assert sum(found.values.values()) / len(found.values) == pytest.approx(mean)

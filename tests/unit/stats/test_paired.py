@@ -38,6 +38,27 @@ def test_differences_without_spread_are_counted() -> None:
     assert paired([0.3], [0.3]).p_value == paired([0.9], [0.3]).p_value == 1.0
 
 
+@pytest.mark.parametrize(("one", "other"), [(1.0, 0.5), (0.5, 1.0), (0.3, 0.3), (0.6, 0.4)])
+def test_a_difference_that_is_the_same_everywhere_is_bounded_by_the_scale(one: float, other: float) -> None:
+    """It holds the mean of whatever else may be there and was not met, in 39 of 40 cases to either side."""
+    for n in (3, 10, 40):
+        found = paired([one] * n, [other] * n, span=1.0)
+        low, high = found.interval() or (1, -1)
+        unseen = 1 - 0.025 ** (1 / n)  # of all samples, were they there the chance to meet none would be 1 in 40
+        assert (low, high) == pytest.approx(
+            ((1 - unseen) * (one - other) - unseen, (1 - unseen) * (one - other) + unseen)
+        )
+        for level in (0.2, 0.05, 0.01, 1e-6):
+            low, high = found.interval(level) or (1, -1)
+            assert (low <= 0 <= high) == (found.p_value >= level)
+    assert found.method == "exact bound"
+
+
+def test_right_and_wrong_that_are_the_same_everywhere_are_bounded_as_exactly() -> None:
+    low, high = paired([1.0] * 5 + [0.0] * 5, [1.0] * 5 + [0.0] * 5, span=1.0).interval() or (1, -1)
+    assert -low == high == pytest.approx(1 - 0.025**0.1)
+
+
 def test_holm_by_its_own_rule() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.6, 0.7]) == [1.0, 1.0]
@@ -68,7 +89,7 @@ def test_scores_that_never_differ_are_bounded_by_how_many_there_are() -> None:
     assert high == -low == pytest.approx(1 - 0.025 ** (1 / 80))
     exact = paired([1.0] * 80, [1.0] * 80, span=1.0).interval()
     assert exact is not None
-    assert high == pytest.approx(exact[1], abs=0.003), "as of right or wrong"
+    assert high == exact[1], "as of right or wrong"
     tens = paired([10 * value for value in values], [10 * value for value in values], span=10.0).interval()
     assert tens == pytest.approx((10 * low, 10 * high))
     assert paired(values, values).interval() is None, "nothing says how far a sample could differ"
@@ -78,7 +99,9 @@ def test_scores_that_never_differ_are_bounded_by_how_many_there_are() -> None:
     assert uneven is not None
     assert uneven[1] > 0.5, "the largest cluster may be what differs"
     lifted = paired([value + 0.1 for value in values], values, span=1.0)
-    assert lifted.interval() is None, "a difference that is the same everywhere has no such bound"
+    above = lifted.interval()
+    assert above is not None
+    assert above[0] < 0.1 < above[1], "around a difference that is the same everywhere"
 
 
 @pytest.mark.parametrize(

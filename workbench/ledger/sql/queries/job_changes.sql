@@ -2,7 +2,7 @@
 -- (see `sample_scores`) on the samples that both were asked: of those that are known of both, and of all at the lowest and at the
 -- highest that they can be (NULL: no scale says so). Of each, how many samples there are, are better and are worse, the
 -- differences' mean and standard deviation, whether all scores are 0 or 1, and the scores by cluster (see `cluster_of`), where
--- every sample has it. Samples of which both runs use the same answers are left out: they cannot differ.
+-- some sample has one; one without is a cluster of its own. Samples of which both runs use the same answers are left out: they cannot differ.
 -- Parameters: none
 WITH ended AS (
     SELECT job, run_id, started_at, scorers[1] AS scorer,
@@ -23,9 +23,9 @@ by_sample AS (
 ),
 beside AS (
     SELECT pair.job, pair.run_id, pair.before_run_id, pair.scorer, newest.side AS model, unnest([
-        {ends: 'known', one: newest.value, other: before.value, cluster: newest.cluster},
-        {ends: 'lowest', one: newest.low, other: before.high, cluster: newest.cluster},
-        {ends: 'highest', one: newest.high, other: before.low, cluster: newest.cluster}
+        {ends: 'known', one: newest.value, other: before.value, cluster: newest.cluster, own: newest.sample_key},
+        {ends: 'lowest', one: newest.low, other: before.high, cluster: newest.cluster, own: newest.sample_key},
+        {ends: 'highest', one: newest.high, other: before.low, cluster: newest.cluster, own: newest.sample_key}
     ]) AS found
     FROM pair
     JOIN by_sample AS newest ON newest.run_id = pair.run_id AND newest.scorer = pair.scorer
@@ -42,8 +42,8 @@ tested AS (
             difference: avg(found.one - found.other),
             deviation: stddev_samp(found.one - found.other),
             is_binary: bool_and(found.one IN (0, 1) AND found.other IN (0, 1)),
-            clustered: CASE WHEN count(found.cluster) = count(*)
-                THEN list({newest: found.one, before: found.other, cluster: found.cluster})
+            clustered: CASE WHEN count(found.cluster) > 0
+                THEN list({newest: found.one, before: found.other, cluster: coalesce(found.cluster, found.own)})
                     FILTER (found.one IS NOT NULL AND found.other IS NOT NULL) END
         } AS counted
     FROM beside GROUP BY job, run_id, before_run_id, scorer, model, found.ends

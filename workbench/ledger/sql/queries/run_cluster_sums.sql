@@ -1,14 +1,15 @@
--- The clusters of a run by model (and variant) and scorer, where every sample in a mean belongs to one (see `sample_scores`): how
--- many samples each has, and the sums of the lowest and the highest that their scores can be.
+-- The clusters of a run by model (and variant) and scorer, where several samples in a mean belong to one (see `sample_scores`): how
+-- many samples each has, and the sums of the lowest and the highest that their scores can be. A sample without one is one of its own.
 -- Parameters: run_id
 WITH score AS (
-    SELECT score.side, score.scorer, score.low, score.high, cluster_of('cluster', score.cluster, score.own_id, sample.sample) AS cluster
+    SELECT score.side, score.scorer, score.low, score.high,
+        coalesce(cluster_of('cluster', score.cluster, score.own_id, sample.sample), score.sample_key) AS cluster
     FROM sample_scores([$run_id]) AS score LEFT JOIN samples AS sample ON sample.sample_key = score.content_key
     WHERE score.run_id = $run_id AND score.excluded IS NULL
 ),
 whole AS (
     SELECT side, scorer FROM score GROUP BY side, scorer
-    HAVING count(*) = count(cluster) AND count(*) = count(low) AND count(DISTINCT cluster) < count(*)
+    HAVING count(*) = count(low) AND count(DISTINCT cluster) < count(*)
 )
 SELECT side AS model, scorer, count(*) AS samples, sum(low) AS low, sum(high) AS high
 FROM score JOIN whole USING (side, scorer)

@@ -12,7 +12,7 @@ WITH means AS (
         CAST(histogram(value) FILTER (value IS NOT NULL) AS MAP(DOUBLE, BIGINT)) AS value_counts,
         CAST(histogram(low) FILTER (low IS NOT NULL) AS MAP(DOUBLE, BIGINT)) AS lows,
         CAST(histogram(high) FILTER (high IS NOT NULL) AS MAP(DOUBLE, BIGINT)) AS highs,
-        avg(coalesce(low, value)) AS at_worst, any_value(scale)[1] AS least, any_value(scale)[2] AS most,
+        CASE WHEN count(low) = count(*) FILTER (excluded IS NULL) THEN avg(low) END AS at_worst, any_value(scale)[1] AS least, any_value(scale)[2] AS most,
         count(*) FILTER (left_out > 0 AND scored = 0 AND excluded IS NULL) AS samples_left_out
     FROM sample_scores([$run_id]) WHERE run_id = $run_id GROUP BY side, scorer
 )

@@ -1,7 +1,7 @@
 -- What the models of some runs took for their answers, by run and model (with its variant, where the job has some:
 -- requested_model and variant are its parts), in the order in which each was first asked:
--- completion_tokens is the mean of the answers that count and whose usage is known (NULL: of none), p50_ms and p90_ms are
--- over answers that count. tokens_deviation and tokens_known are what the mean's interval needs; p50_low_ms and p50_high_ms
+-- completion_tokens is the mean of what each of the answers that count took, empty ones and those asked for before it in its run among
+-- them, where the usage of all is known (NULL: of none); p50_ms and p90_ms are over answers that count and are not empty. tokens_deviation and tokens_known are what the mean's interval needs; p50_low_ms and p50_high_ms
 -- hold the median with at least 95 % confidence, by the ranks that the binomial distribution gives (NULL: too few answers).
 -- cut_off and refused: answers of no use to a scorer (truncated, or all tokens went into reasoning; refused or filtered).
 -- fallbacks counts answers of another
@@ -9,21 +9,27 @@
 -- of earlier runs, with when the oldest and the newest of them were asked for.
 -- on_fallback NULL: as each run's job says.
 -- Parameters: run_ids (list), on_fallback
-WITH item AS (
-    SELECT item.*,
-        item.accepted AND NOT item.invalid
-            AND (NOT item.another OR coalesce($on_fallback, run.on_fallback, 'exclude') = 'accept') AS has_own
+WITH took AS (
+    SELECT run_id, request_key, CASE WHEN count(*) = count(completion_tokens) THEN sum(completion_tokens) END AS tokens
+    FROM judged_attempts WHERE drew = 'yes' GROUP BY run_id, request_key
+),
+item AS (
+    SELECT item.*, took.tokens,
+        NOT item.invalid AND (NOT item.another OR coalesce($on_fallback, run.on_fallback, 'exclude') = 'accept') AS may_count,
+        item.accepted AND may_count AS has_own,
+        (item.accepted OR (item.ends <> '' AND item.drew = 'yes')) AND may_count AS has_drawn
     FROM item_identities AS item
     LEFT JOIN run_overview AS run ON run.run_id = item.run_id
+    LEFT JOIN took ON took.run_id = item.answer_run_id AND took.request_key = item.request_key
     WHERE list_contains($run_ids::VARCHAR[], item.run_id)
 ),
 side AS (
     SELECT run_id, side AS model, any_value(model) AS requested_model, any_value(variant) AS variant,
         min(answer_call_no) AS first_call_no, count(*) AS asked, count(*) FILTER (accepted) AS answered,
         count(*) FILTER (ends = 'cut_off') AS cut_off, count(*) FILTER (accepted AND ends NOT IN ('', 'cut_off')) AS refused,
-        avg(completion_tokens) FILTER (has_own) AS completion_tokens,
-        stddev_samp(completion_tokens) FILTER (has_own) AS tokens_deviation,
-        count(completion_tokens) FILTER (has_own) AS tokens_known,
+        avg(tokens) FILTER (has_drawn) AS completion_tokens,
+        stddev_samp(tokens) FILTER (has_drawn) AS tokens_deviation,
+        count(tokens) FILTER (has_drawn) AS tokens_known,
         quantile_cont(latency_ms, 0.5) FILTER (has_own) AS p50_ms,
         quantile_cont(latency_ms, 0.9) FILTER (has_own) AS p90_ms,
         list_sort(list(latency_ms) FILTER (has_own AND latency_ms IS NOT NULL)) AS latencies,
