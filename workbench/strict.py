@@ -92,8 +92,16 @@ def _toml_hint(what: str, text: str, line: str) -> str:
     is_key = what.startswith(("Expected '='", "Invalid statement"))
     if is_key and re.match(r"---(\s|$)|\s*(- )?[\w.-]+:(\s|$)", line):
         return 'this looks like YAML; TOML has key = "text", and [table] above the keys of a table'
-    if what == "Invalid value" and re.match(r"\s*[\w.-]+\s*=\s*(\[\s*)?(?!True|False)[A-Za-z]", line):
+    if what == "Invalid value" and (found := re.match(r"\s*([\w.-]+)\s*=\s*(True|False|None)\b", line)):
+        return {"None": f"leave {found[1]} out"}.get(found[2], f"{found[1]} = {found[2].lower()}")
+    if what == "Invalid value" and re.match(r"\s*[\w.-]+\s*=\s*(\[\s*)?[A-Za-z]", line):
         return 'a text needs quotes: key = "text", or key = ["text", "text"]'
+    if what == "Invalid value" and re.search("[“”„‘’]", line):
+        return "these are typographic quotes; TOML has \" and '"
+    if "\\" in line and what.startswith(("Invalid hex value", "Unescaped '\\'", "Illegal character")):
+        return "in \"…\" a backslash begins an escape: write the text in '…', and a path with /"
+    if what.startswith("Expected newline or end of document") and line.rstrip().endswith((",", ";")):
+        return f"no sign stands after a value: {line.strip().rstrip(',;')}"
     return f"{line.strip()}]" if "']' at the end of a table declaration" in what else ""
 
 

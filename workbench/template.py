@@ -17,6 +17,11 @@ _BLANK_IN_BLOCK = re.compile(
     r"([A-Za-z_]\w*(?: +(?!(?:is|and|or|in|not|if|else|recursive)\b)[A-Za-z_]\w*)+)"
 )
 
+_USUAL = {
+    "input": frozenset("question message prompt text query instruction problem".split()),
+    "target": frozenset("answer label gold solution expected reference output".split()),
+}
+"""What the columns are usually called that a job takes for these fields, under whose names its template has them."""
 MOST_CHARS = 2**24
 """Of a text that a template makes."""
 
@@ -81,7 +86,7 @@ class Template:
                     raise ValueError(f"it makes more than {MOST_CHARS:,} characters: expected a prompt")
         except UndefinedError as error:
             missing = re.match(r"'(\w+)' is undefined", error.message or "")
-            near = nearest(missing[1], variables) if missing else ""
+            near = _other_name(missing[1], variables) or nearest(missing[1], variables) if missing else ""
             signs = _hint_of_a_sign(missing[1], variables) if missing else ""
             known = f"the sample has: {', '.join(sorted(variables))}"
             raise InputError(Fault(self._where, f"{whose}: {error.message}", signs or near or known)) from error
@@ -104,6 +109,13 @@ def _hint_of_a_blank(message: str, source: str) -> str:
     if "end of statement block" in message and (named := _BLANK_IN_BLOCK.search(source)):
         return f'a name with a blank is written metadata["{named[1]}"]'
     return ""
+
+
+def _other_name(missing: str, names: Iterable[str]) -> str:
+    """Return under which name a sample's own field is there, where a template has the usual name of its column."""
+    ours = next((ours for ours, usual in _USUAL.items() if missing.casefold() in usual), None)
+    is_there = ours is not None and ours in names
+    return f"the field is called {ours!r} here: {{{{ {ours} }}}}" if is_there else ""
 
 
 def _hint_of_a_sign(missing: str, names: Iterable[str]) -> str:

@@ -272,7 +272,7 @@ def test_scheduled_jobs_are_estimated_from_their_runs_and_paid_out_of_what_is_le
     bench.write("workbench.toml", "")
     (need,) = bench.json("allowance", "forecast")["scheduled"]
     assert (need["each"], need["occasions"], need["low"]) == (100.0, None, None)
-    assert "unknown: no window is set" in bench("allowance", "forecast").stdout
+    assert "unknown: no window that ends is set" in bench("allowance", "forecast").stdout
     parts: tuple[dict[str, Any], ...] = (
         {"narrowed": "1 sample"},
         {"occasion": "2026-11-20", "generation": "j@2026-11-20", "status": "incomplete"},

@@ -188,6 +188,9 @@ def test_wrong_places_and_parts_are_named(folder: Path) -> None:
     for part in ({"limit": 2.5}, {"limit": "3"}, {"limit": True}, {"max_in_flight": "2"}):
         with pytest.raises(wb.WorkbenchError, match=f"{next(iter(part))}: expected a whole number, found"):
             wb.plan(made(), folder=folder, **part)
+    for name, given in (("fresh", "no"), ("fixed", 1), ("local", "yes"), ("report", "no"), ("progress", "yes")):
+        with pytest.raises(wb.WorkbenchError, match=f"^{name}: expected True or False, found {given!r}"):
+            wb.run(made(), folder=folder, **{name: given})  # type: ignore[arg-type]
     with pytest.raises(wb.WorkbenchError, match="max_tokens: expected a number of tokens from 1, found 0"):
         wb.run(made(), folder=folder, again="truncated", max_tokens=0)
     with pytest.raises(wb.WorkbenchError, match=r"not one of truncated, .*did you mean 'truncated'"):

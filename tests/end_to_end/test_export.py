@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.etree.ElementTree import Element, fromstring
@@ -295,3 +296,32 @@ def test_data_on_a_terminal_moves_nothing_there(bench: Workbench, command: tuple
         ]
     assert not {"\x9b", "\x1b", "\x07", "\u202e"} & set(text)
     assert "\u202e" in bench(*command).stdout, "for programs as it is"
+
+
+@pytest.mark.file_ledger
+def test_an_export_writes_over_exports_alone(bench: Workbench, tmp_path: Path) -> None:
+    record(bench, "r1", {"m": [1.0, 0.0]}, scorers=["exact"])
+    for form in ("csv", "jsonl", "parquet", "batch", "junit"):
+        for _ in range(2):
+            bench("export", "r1", "--format", form, "--output", f"o.{form}")
+    mine = bench.write("mine.csv", "question,answer\n1,2\n")
+    refused = bench("export", "r1", "--format", "csv", "--output", "mine.csv", code=2).stderr
+    assert "mine.csv is there and is not an export of a run: it would be lost (name a new file" in refused
+    assert mine.read_text() == "question,answer\n1,2\n"
+    link = tmp_path / "link.csv"
+    link.symlink_to("o.csv")
+    bench("export", "r1", "--format", "csv", "--output", str(link))
+    assert link.is_symlink()
+
+
+def test_an_export_goes_into_a_pipe_and_removes_none(bench: Workbench, tmp_path: Path) -> None:
+    record(bench, "r1", {"m": [1.0, 0.0]}, scorers=["exact"])
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as reader:
+        read = reader.submit(pipe.read_bytes)
+        bench("export", "r1", "--format", "csv", "--output", str(pipe))
+    assert read.result().startswith(b"sample_id,epoch,requested_model")
+    assert pipe.is_fifo()
+    assert bench("export", "r1", "--format", "csv", "--output", "-").stdout == read.result().decode()
+    assert "needs --output FILE" in bench("export", "--format", "parquet", "--output", str(pipe), code=2).stderr

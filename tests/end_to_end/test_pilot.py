@@ -128,3 +128,17 @@ def test_a_scorer_that_fails_stops_no_run_after_its_pilot(measured: tuple[Workbe
     assert "custom failed on 40 of 40 answers: ValueError: no such table" in done.stdout
     (ends,) = {(run["status"], run["pending"]) for run in bench.json("runs")}
     assert ends == ("complete", 0)
+
+
+def test_a_timer_s_run_has_no_pilot_and_what_was_not_agreed_to_is_not_complete(
+    measured: tuple[Workbench, ThreadedServer],
+) -> None:
+    bench, server = measured
+    assert bench.json("run", "job.toml", "--pilot", "8", "--no-report", code=3)["status"] == "not_agreed"
+    nightly = (
+        job("m", name="nightly").replace("[run]", '[run]\nreuse = "occasion"') + '[schedule]\ncron = "0 2 * * *"\n'
+    )
+    bench.write("nightly.toml", nightly)
+    refused = bench("run", "nightly.toml", "--occasion", "due", "--pilot", "5", code=2).stderr
+    assert "--occasion due runs the whole job as it is written, without --limit" in refused
+    assert server.platform.statistics.requests.total() == 8

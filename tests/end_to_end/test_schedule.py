@@ -316,7 +316,9 @@ def test_wrong_input(home: Workbench) -> None:
     assert "schedule.on_calendar: 'Mon 25:00' is not a valid calendar event: Bad hour" in said
     home.write(".#bad.toml", "[schedule]")
     (home.folder / "folder.toml").mkdir()
-    assert "note: " in home("schedule", "list").stderr
+    assert "error: " in home("schedule", "list", code=2).stderr
+    home.write("bad.toml", scheduled('on_calendar = "Mon 25:00"').replace("[schedule]", "[ schedule ]"))
+    assert "Bad hour" in home("schedule", "list", code=2).stderr
     assert "is not a valid time" in home("run", "bad.toml", "--occasion", "0001-01-01T00:00", code=2).stderr
     home.write("always.toml", scheduled('cron = "0 2 * * *"').replace('reuse = "occasion"', 'reuse = "always"'))
     assert 'needs run.reuse = "occasion"' in home("lint", "always.toml", code=2).stderr

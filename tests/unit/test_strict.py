@@ -6,7 +6,7 @@ import pytest
 
 from workbench.api.session import checked_config
 from workbench.errors import InputError
-from workbench.strict import line_of
+from workbench.strict import line_of, read_toml
 
 TEXT = '''units = 1
 [allowance]
@@ -51,3 +51,21 @@ def test_a_blank_around_a_name_is_said_in_words(tmp_path: Path) -> None:
         InputError, match=r"platform.toml:2: routes\[0\].id: expected no blank at its beginning or end, found .* r"
     ):
         checked_config(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (r'path = "C:\Users\ada\q.csv"', "a backslash begins an escape"),
+        (r'pattern = "(\d+)"', "a backslash begins an escape"),
+        ("fixed = True", "fixed = true"),
+        ("target = None", "leave target out"),
+        ("name = “j”", "typographic quotes"),
+        ("max_tokens = 64,", "no sign stands after a value: max_tokens = 64"),
+    ],
+)
+def test_what_people_write_for_toml_is_told_what_toml_has(line: str, hint: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_toml(f"{line}\n", "job.toml")
+    assert refused.value.faults[0].where == "job.toml:1"
+    assert hint in refused.value.faults[0].hint

@@ -31,7 +31,7 @@ from workbench.api.session import Target, ledger_to_write, pages_folder
 from workbench.errors import Fault, InputError
 from workbench.job.job import Job, Part
 from workbench.job.job import load_job as _load_job
-from workbench.job.narrowing import allowing, narrowed
+from workbench.job.narrowing import allowing, flag, narrowed
 from workbench.job.occasions import named_occasion
 from workbench.planning.again import Kind
 from workbench.planning.models import QUESTION
@@ -305,9 +305,9 @@ def open(ledger: str | Path | None = None, *, folder: str | Path | None = None) 
 
 
 async def _run(where: Target, part: Job, options: RunOptions, report: bool, progress: bool | None) -> Run:
-    reports = pages_folder(where, ledger_to_write(where)) if report else None
+    reports = pages_folder(where, ledger_to_write(where)) if flag("report", report) else None
     is_watched = sys.stderr.isatty() or "ipykernel" in sys.modules
-    shows = is_watched if progress is None else progress
+    shows = is_watched if progress is None else flag("progress", progress)
     before = handlers()
     try:
         end = await run_judged(where, part, msgspec.structs.replace(options, reports=reports, show_progress=shows))
@@ -324,7 +324,7 @@ def _where(
     Raises:
         InputError: Several platforms are named.
     """
-    if sum(map(bool, (local, base_url, profile))) > 1:
+    if sum(map(bool, (flag("local", local), base_url, profile))) > 1:
         raise InputError(Fault("local, base_url, profile", "give only one of them"))
     working = Path.cwd() if folder is None else Path(folder).absolute()
     return Target(working, local, base_url, profile, None if ledger is None else str(ledger))

@@ -1,5 +1,6 @@
 """`workbench export`: a run's answers for other programs."""
 
+import contextlib
 import csv
 import io
 import sys
@@ -28,6 +29,9 @@ from workbench.ledger.queries import Reader, reading
 from workbench.ledger.score_rows import AnswerScore
 from workbench.ledger.store import is_of_duckdb
 
+_HEAD_BYTES = 2**16
+_BEGINS = (b"sample_id,epoch,requested_model", b"<?xml version='1.0' encoding='utf-8'?>\n<testsuites")
+_BATCH = (b'"custom_id": ', b'"response": ', b'"error": ')
 FORMATS = ("csv", "jsonl", "parquet", "batch", "junit")
 
 
@@ -35,25 +39,33 @@ FORMATS = ("csv", "jsonl", "parquet", "batch", "junit")
 @options.optional_run_id
 @options.ledger
 @click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="What to write.")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A file [default: standard output].")
+@click.option(
+    "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file [default: standard output, as -]."
+)
 def export(run: str | None, form: str, output: Path | None, **given: Any) -> None:
     """Write the answers of RUN, by default the newest: rows, OpenAI Batch output lines, or JUnit test cases.
 
     Formula-like text is prefixed with ' in CSV.
     """
-    if form == "parquet" and output is None:
+    output = None if output == Path("-") else output
+    is_stream = output is not None and output.exists() and not output.is_file()
+    if form == "parquet" and (output is None or is_stream):
         raise click.UsageError("--format parquet needs --output FILE")
     if output is not None and not output.parent.is_dir():
         raise InputError(no_folder("--output", output.parent))
-    if output is not None and is_of_duckdb(output):
-        raise InputError(Fault("--output", f"{output} is a ledger, and would be lost", "name another file"))
+    if output is not None and not is_stream:
+        _refuse_what_would_be_lost(output)
     with reading(ledger_to_read(options.where(given))) as reader:
         run_id = find_run(reader, run)
-        if output is None:
-            for part in _parts(reader, run_id, form):
-                sys.stdout.buffer.write(terminal_safe_json(part) if form in ("jsonl", "batch") else terminal_safe(part))
+        if output is None or is_stream:
+            written = contextlib.nullcontext(sys.stdout.buffer) if output is None else output.open("wb")
+            with written as stream:
+                for part in _parts(reader, run_id, form):
+                    safe = terminal_safe_json if form in ("jsonl", "batch") else terminal_safe
+                    stream.write(safe(part) if output is None else part)
             return
-        beside = output.with_name(f"{output.name}.part")  # whole or not at all
+        place = output.resolve()  # a link stays one
+        beside = place.with_name(f"{place.name}.part")  # whole or not at all
         beside.unlink(missing_ok=True)
         beside.touch(0o600)  # it has the prompts and answers of the ledger
         try:
@@ -62,10 +74,37 @@ def export(run: str | None, form: str, output: Path | None, **given: Any) -> Non
             else:
                 with beside.open("wb") as file:
                     file.writelines(_parts(reader, run_id, form))
-            beside.replace(output)
+            beside.replace(place)
         finally:
             beside.unlink(missing_ok=True)
     say(f"run {run_id} written to {output}")
+
+
+def _refuse_what_would_be_lost(output: Path) -> None:
+    """Refuse to write over what no export has made.
+
+    Raises:
+        InputError: It is a ledger, a file of settings, or a dataset.
+    """
+    if is_of_duckdb(output):
+        raise InputError(Fault("--output", f"{output} is a ledger, and would be lost", "name another file"))
+    with contextlib.suppress(OSError):
+        if output.is_file() and output.stat().st_size and not _is_an_export(output):
+            problem = f"{output} is there and is not an export of a run: it would be lost"
+            raise InputError(Fault("--output", problem, "name a new file, or remove it"))
+
+
+def _is_an_export(path: Path) -> bool:
+    """Return whether a file is an export in one of the formats, as it is where a timer writes one every night."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if head.startswith(b"PAR1"):
+        import pyarrow
+        import pyarrow.parquet
+
+        with contextlib.suppress(pyarrow.ArrowInvalid):
+            return "request_key" in pyarrow.parquet.read_schema(path).names
+    return head.startswith(_BEGINS) or all(name in head for name in _BATCH) or b'"request_key": ' in head
 
 
 def _parts(reader: Reader, run_id: str, form: str) -> Iterator[bytes]:

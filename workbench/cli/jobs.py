@@ -28,7 +28,7 @@ from workbench.evaluation.run_figures import RunFigures, judges_nothing, run_fig
 from workbench.job.job import Job, Part, load_job
 from workbench.job.narrowing import pilot_of
 from workbench.ledger.queries import reading
-from workbench.ledger.store import Ledger
+from workbench.ledger.store import JobRunningError, Ledger
 from workbench.planning.lint import refuse
 from workbench.planning.models import GATEWAY_ATTEMPTS
 from workbench.planning.run_plan import PlannedJudge
@@ -145,8 +145,8 @@ def run(job: Path | None, **given: Any) -> None:
     is_due = chosen.occasion == options.DUE
     if is_due and (chosen.fresh or chosen.resume or chosen.again):
         raise click.UsageError("--occasion due cannot be combined with --fresh, --resume or --again")
-    if is_due and any(given[name] for name in ("limit", "model", "max_in_flight", "allow")):
-        options_given = "--limit, --model, --max-in-flight or --allow"
+    if is_due and any(given[name] for name in ("limit", "model", "max_in_flight", "allow", "pilot")):
+        options_given = "--limit, --model, --max-in-flight, --allow or --pilot"
         raise click.UsageError(f"--occasion due runs the whole job as it is written, without {options_given}")
     recorded, part = (None if is_due else recorded_part(where, chosen)) or (None, Part())
     path = job or recorded
@@ -197,6 +197,12 @@ def _run_due(where: Target, path: Path, chosen: RunOptions, given: dict[str, Any
             finished = _run(where, job, due_now, given)
         except NotDueError:
             continue
+        except JobRunningError as error:  # every timer asks while the run of before goes on
+            if given["as_json"]:
+                print_json({"job": job.name, "status": "not_due", "reason": str(error), "next_at": None})
+            elif sys.stderr.isatty():
+                say(f"nothing is started: {error}")
+            break
         begun.add(found.occasion)
         code = finished.exit_code
         if finished.told_to_stop:
@@ -218,7 +224,12 @@ def _checked_run(where: Target, job: Job, chosen: RunOptions, given: dict[str, A
         failed = first.exit_code != ExitCode.DONE and not is_enough
         if failed or not _is_confirmed(where, job, chosen, given):
             if given["as_json"]:
-                print_json(end_object(where, first))
+                rest = (
+                    {}
+                    if failed
+                    else {"status": "not_agreed", "reason": "only its pilot was sent; --yes sends the rest"}
+                )
+                print_json(end_object(where, first) | rest)
             return first.exit_code if failed else ExitCode.INCOMPLETE
     elif not _is_confirmed(where, job, chosen, given):
         if given["as_json"]:

@@ -30,6 +30,7 @@ from workbench.ledger.job_rows import ModelMean, RunLine, run_means
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance, RunId
 from workbench.ledger.run_rows import RunGate, RunOutcome, RunTokens, SuspectSample
+from workbench.ledger.score_rows import Acceptance
 from workbench.records.endings import SETTLED
 from workbench.wording.agreements import NO_AGREEMENT
 from workbench.wording.changes import alarm_objects, open_lines
@@ -173,7 +174,8 @@ def show(run: str | None, calls: bool, suspects: bool, agreement: bool, as_json:
     with reading_with_ongoing(ledger) as (reader, going_on):
         run = find_run(reader, run)
         figures, gates = run_figures(reader, run), reader.all(RunGate, run_id=run)
-        outdated = outdated_text(gates, figures.taken_out, figures.corrected)
+        accepted = reader.all(Acceptance, job=figures.provenance.job)
+        outdated = outdated_text(gates, figures.taken_out, figures.corrected, accepted)
         standing = open_alarms(reader, figures.provenance.job)
         status = status_now(run, figures.provenance.status, going_on)
         if suspects:

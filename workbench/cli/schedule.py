@@ -1,6 +1,7 @@
 """`workbench schedule`: a job's timer, and its past and upcoming runs."""
 
 import os
+import re
 import shutil
 import sys
 import sysconfig
@@ -17,7 +18,7 @@ from workbench.api.session import Target, ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.display.columns import columns
-from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
 from workbench.evaluation.alarms import Alarm, open_alarms
 from workbench.job.job import Job, load_job
 from workbench.job.occasions import calendar_events, following
@@ -158,14 +159,18 @@ def _gateway_limit_s(where: Target) -> float | None:
     return found.gateway_limit_s
 
 
+_SCHEDULED = re.compile(r"(?m)^\s*(\[\s*schedule\s*\]|schedule\s*=)")
+
+
 def _print_list(where: Target, *, as_json: bool) -> None:
-    now, rows, every = clock.now(), [], []
+    now, rows, every, are_broken = clock.now(), [], [], False
     for path in sorted((*where.folder.glob("[!.]*.toml"), *where.folder.glob("jobs/[!.]*.toml"))):
         try:
             job = load_job(path)
         except WorkbenchError as error:
-            if path.is_file() and "[schedule]" in path.read_text("utf-8", "replace"):
-                say(f"note: {error}")
+            if path.is_file() and _SCHEDULED.search(path.read_text("utf-8", "replace")):
+                say(f"error: {error}")
+                are_broken = True
             continue
         if job.schedule is not None:
             came = occasions_of(ledger_to_write(where), job, now)
@@ -179,8 +184,10 @@ def _print_list(where: Target, *, as_json: bool) -> None:
         print_table(rows, shown, whole=("run_id",))
         for line in open_lines(every, ledger_to_write(where).name):
             say(line)
-    else:
+    elif not are_broken:
         say(f"no job in {where.folder} has a [schedule]")
+    if are_broken:
+        sys.exit(ExitCode.USAGE)
 
 
 def _open(where: Target, job: Job) -> list[Alarm]:

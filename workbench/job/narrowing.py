@@ -84,6 +84,18 @@ def whole_number(name: str, given: Any) -> int:
         raise InputError(Fault(name, f"expected a whole number, found {given!r}")) from error
 
 
+def flag(name: str, given: Any) -> bool:
+    """Return True or False, as an argument gives it: text such as "no" would be taken for yes.
+
+    Raises:
+        InputError: It is neither.
+    """
+    plain = given.item() if type(given).__module__ == "numpy" else given
+    if not isinstance(plain, bool):
+        raise InputError(Fault(name, f"expected True or False, found {given!r:.60}"))
+    return plain
+
+
 def pilot_of(job: Job, samples: int) -> Job:
     """Return the job for some of its samples, drawn at random; with a limit of its own, for the first ones within it."""
     run = msgspec.structs.replace(job.run, on_fallback="exclude") if job.run.on_fallback == "fail" else job.run

@@ -37,6 +37,10 @@ _UNKNOWN_ALLOWANCE = AllowanceSettings()
 _LOOKING_S = 0.2  # `is_running` holds a lock for a moment, and must not be taken for a run
 
 
+class JobRunningError(LockHeldError):
+    """A job is running already on this ledger."""
+
+
 class LedgerBusyError(LockHeldError):
     """Another process reads or writes the ledger and does not let go in time."""
 
@@ -170,7 +174,7 @@ class Ledger:
         """Allow one run of a job at a time on this ledger.
 
         Raises:
-            LockHeldError: Another process runs it.
+            JobRunningError: Another process runs it.
         """
         try:
             self.journal_folder.mkdir(mode=folder_mode(self.address.mode), parents=True, exist_ok=True)
@@ -193,7 +197,7 @@ class Ledger:
         """Lock the file that says that a job runs.
 
         Raises:
-            LockHeldError: Another process has it.
+            JobRunningError: Another process has it.
         """
         deadline = time.monotonic() + _LOOKING_S
         while True:
@@ -203,7 +207,7 @@ class Ledger:
                 os.close(fd)
                 if time.monotonic() > deadline:
                     running = f"job {job!r} is running already on this ledger, in process {holder}"
-                    raise LockHeldError(f"{running}; wait for it, or end it: a rerun sends what is missing")
+                    raise JobRunningError(f"{running}; wait for it, or end it: a rerun sends what is missing")
                 time.sleep(POLL_S)
             elif _is_at(path, fd):
                 return fd

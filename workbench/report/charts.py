@@ -112,7 +112,8 @@ def difference_chart(
 
 
 _MOST_NAMED = 8
-"""Points with their names beside them; more have a legend."""
+"""Points with their names beside them; more have a legend, and so have longer names, which would cover others."""
+_MOST_NAME_CHARS = 24
 _COST_HEIGHT, _NAME_HEIGHT = 200, 15  # px
 
 
@@ -126,7 +127,7 @@ def cost_chart(rows: Sequence[Spec], cost: tuple[str, str], colours: Colours) ->
     """
     names = [row["model"] for row in rows]
     own = [colours.of(row["of"]) for row in rows]
-    beside = len(rows) <= _MOST_NAMED
+    beside = len(rows) <= _MOST_NAMED and max((len(name) for name in names), default=0) <= _MOST_NAME_CHARS
     legend = {"legend": None} if beside else {}
     colour = category("model", scale={"domain": names, "range": own}, title=None, **legend)
     shape = category("model", scale={"domain": names, "range": told_apart(own, _SHAPES)}, title=None, **legend)
@@ -291,17 +292,29 @@ def token_chart(rows: Sequence[RunTokens | UsageTotals], parts: dict[str, str], 
             for place, (part, tokens) in enumerate(zip(parts, used, strict=False))
         ]
     order = list(dict.fromkeys(row["by"] for row in data))
-    chart = over(data) | {
+    bars: Spec = {
         "mark": _STACKED,
         "encoding": {
             "x": number("tokens", title="tokens", axis=amounts()),
             "y": category("by", sort=order, title=None),
             "color": _parts("part", parts),
             "order": number("order"),
-            "tooltip": [text_tip("by"), text_tip("part"), tip("tokens", format=",")],
+            "tooltip": [text_tip("by", title="name"), text_tip("part"), tip("tokens", format=",")],
         },
     }
-    return sized(chart, len(order))
+    silent = [getattr(row, by) for row in rows if row.prompt_tokens is None and row.completion_tokens is None]
+    if not silent:
+        return sized(over(data) | bars, len(order))
+    said = over([{"by": name, "says": "not reported"} for name in silent]) | {
+        "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 12},
+        "encoding": {
+            "x": {"value": 0},
+            "y": category("by", sort=order, title=None),
+            "text": category("says"),
+            "color": {"value": "var(--soft)"},
+        },
+    }
+    return sized({"layer": [over(data) | bars, said]}, len(order))
 
 
 _STACKED: Spec = {"type": "bar", "height": 14, "stroke": "var(--ground)", "strokeWidth": 1}

@@ -262,7 +262,10 @@ def _began_at(run: JobRun) -> bool:
 def _scores(course: Sequence[JobCourse], colours: Colours) -> dict[str, list[dict[str, Any]]]:
     """Return the mean scores from 0 to 1 by run, as small bars by model."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for row, interval in zip(course, _intervals(course), strict=True):
+    order = list(dict.fromkeys(row.model for row in course))  # in each row the same place is the same model
+    for row, interval in sorted(
+        zip(course, _intervals(course), strict=True), key=lambda one: order.index(one[0].model)
+    ):
         if interval is not None and 0 <= interval.centre <= 1:
             label = f"{row.model}: {mean_text(interval)}"
             bar = {"mean": interval.centre, "colour": colours.of(row.model), "label": label}

@@ -17,7 +17,7 @@ from workbench.ledger.gates import DropFound, OverConstant, decoded, encoded
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunGate, SuspectSample
-from workbench.ledger.score_rows import SideFigures
+from workbench.ledger.score_rows import Acceptance, SideFigures
 from workbench.records.endings import RunStatus
 from workbench.report.build import Draft, Page, PageContext, PageHead, result, write_html
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
@@ -111,13 +111,14 @@ def _stored(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
     gates = reader.all(RunGate, run_id=run.run_id)
     if not asked.has_texts:
         gates = list(map(_without_text, gates))
+    accepted = asked.reader.all(Acceptance, job=run.job) if any(gate.result == "open" for gate in gates) else []
     alarms = open_of(asked.watched(run.job))
     said = [(gate, _alarm_of(gate, alarms)) for gate in gates]
     by_gates = [alarm for _, alarm in said if alarm is not None]
     return {
         "invalid": figures.taken_out,
         "gates": said,
-        "outdated": outdated_text(gates, figures.taken_out, figures.corrected),
+        "outdated": outdated_text(gates, figures.taken_out, figures.corrected, accepted),
         "alarms": alarms,
         "alarms_apart": [alarm for alarm in alarms if alarm not in by_gates],
         "accepting": commands.accept_changes(run.job, asked.ledger),

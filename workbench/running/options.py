@@ -12,7 +12,7 @@ import msgspec
 
 from workbench.errors import Fault, InputError, nearest
 from workbench.job.job import Job
-from workbench.job.narrowing import whole_number
+from workbench.job.narrowing import flag, whole_number
 from workbench.planning.again import CUT_OFF, KINDS, Kind
 from workbench.records.calls import CallRecord
 from workbench.running.signals import Interrupts
@@ -103,6 +103,8 @@ def check_options(options: RunOptions) -> None:
     Raises:
         InputError: They do not.
     """
+    for name in ("fresh", "fixed"):
+        flag(f"--{name}", getattr(options, name))
     own = options.fresh or options.resume is not None
     if options.max_tokens is not None and whole_number("--max-tokens", options.max_tokens) < 1:
         raise InputError(Fault("--max-tokens", f"expected a number of tokens from 1, found {options.max_tokens}"))

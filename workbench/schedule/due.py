@@ -89,7 +89,12 @@ def meant_occasion(ledger: Ledger, job: Job, named: str) -> str:
     """Return the occasion that a user means: a day to which the job's schedule gives one time is that time.
 
     As a day it would be another occasion than the timer's, and be paid for again; one that was asked as a day stays that.
+
+    Raises:
+        InputError: It is still to come: its answers would be taken for those of then.
     """
+    if _moment(named) > clock.now():
+        raise InputError(Fault("--occasion", f"{named} is still to come", "today, or a time that has come"))
     if job.schedule is None or "T" in named:
         return named
     moments, runs = _times_of(job.schedule, named), _runs(ledger, job)

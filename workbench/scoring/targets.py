@@ -1,5 +1,6 @@
 """What a sample says is right, as the scorers read it, and the words of a verdict."""
 
+import json
 from typing import Any
 
 from workbench.records.calls import Sample, Score
@@ -25,22 +26,26 @@ def text_targets(sample: Sample) -> list[str]:
     """Return the accepted targets as texts, at least one.
 
     Raises:
-        CannotJudgeError: There is none, or it is an object.
+        CannotJudgeError: There is none, or it is an object or a list, or a list of these.
     """
     targets = targets_of(sample)
     if not targets:
         raise CannotJudgeError("the sample has no target")
     if isinstance(sample.target, dict):
         raise CannotJudgeError("the target is an object; use the scorer json")
+    if isinstance(sample.target, list | tuple) and any(isinstance(one, dict | list | tuple) for one in sample.target):
+        raise CannotJudgeError("the target is a list of objects or lists; use the scorer json, tool_call or tool_calls")
     return targets
 
 
 def as_text(value: Any) -> str:
-    """Return a target as text: true and false as JSON writes them, whole numbers without a point."""
+    """Return a target as text: objects, true and false as JSON writes them, whole numbers without a point."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < _MOST_WHOLE:
         return str(int(value))  # pandas stores whole numbers so where one is missing
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, ensure_ascii=False, default=str)
     return value if isinstance(value, str) else str(value)
 
 

@@ -29,8 +29,11 @@ def normalised_url(url: str, where: str = "base URL") -> str:
     except ValueError as error:  # UnicodeError is one
         raise InputError(Fault(where, f"{url!r} is not a URL: {error}", EXAMPLE)) from error
     scheme = parts.scheme.lower()
+    if text[:1] in ("'", '"') and text[:1] == text[-1:]:
+        raise InputError(Fault(where, f"{url!r} is in quotes", f"remove them: {text[1:-1]}"))
     if scheme not in PORTS:
-        near = "" if scheme and "//" in text else f"did you mean 'http://{text}'?"
+        is_here = is_loopback(f"http://{text}")
+        near = "" if scheme and "//" in text else f"did you mean '{'http' if is_here else 'https'}://{text}'?"
         raise InputError(Fault(where, f"{url!r} must start with http:// or https://", near or EXAMPLE))
     if not host or any(character.isspace() for character in text):
         raise InputError(Fault(where, f"{url!r} has no valid host name", EXAMPLE))

@@ -104,7 +104,7 @@ def _left(found: AccountState, zone: str) -> str:
             return f"left: at most {units(found.left[1])}{newest}"
         return f"left: {span(*found.left)}{newest}"
     if found.share_read is not None:
-        return f"left: at most {percent(1 - found.share_read)} of a total that is not known{newest}"
+        return f"left: at most {percent(1 - _down(found.share_read))} of a total that is not known{newest}"
     return f"left: unknown{newest}"
 
 
@@ -115,9 +115,17 @@ def used_text(found: AccountState, share: tuple[float, float]) -> str:
         share: At least and at most.
     """
     total = "a total that is not known" if found.total is None else f"{units(found.total)} {found.unit}"
-    if share[1] >= 1:
-        return f"Used: at least {percent(share[0])} of {total}; how much more others used is unknown."
-    return f"Used: {percent(share[0])} to {percent(share[1])} of {total}."
+    least, most = _down(share[0]), 1 - _down(1 - share[1])
+    if found.used is None or math.isinf(found.used[1]):
+        return f"Used: at least {percent(least)} of {total}; how much more others used is unknown."
+    if share[0] >= 1:
+        return f"Used: all of {total}."
+    return f"Used: {percent(least)} to {percent(most)} of {total}."
+
+
+def _down(share: float) -> float:
+    """Return a share in whole per cent that it is not below, so that a bound stays one; what is below one stays as it is."""
+    return share if share < 0.01 else math.floor(100 * share + 1e-9) / 100
 
 
 def runs_out(found: AccountState, zone: str) -> str:
@@ -226,7 +234,7 @@ def demand_text(one: Demand, unit: str) -> str:
     if one.each is None:
         return f"unknown: {one.why}"
     if one.occasions is None:
-        return "unknown: no window is set ([allowance] window)"
+        return "unknown: no window that ends is set ([allowance] window)"
     if one.low is None or one.high is None:
         return f"about {units(one.occasions * one.each)} {unit}, from one run"
     return f"{span(one.low, one.high)} {unit}, from {plural(one.runs, 'run')}"

@@ -18,7 +18,7 @@ from workbench.ledger.gates import (
     decoded,
 )
 from workbench.ledger.run_rows import RunGate, TakenOut
-from workbench.ledger.score_rows import CorrectedTarget
+from workbench.ledger.score_rows import Acceptance, CorrectedTarget
 from workbench.records.endings import GateResult
 from workbench.wording.agreements import NO_CLASSES
 from workbench.wording.changes import assumes_text, drop_text, drop_what
@@ -62,8 +62,17 @@ def recorded_text(row: RunGate) -> str:
     return gate_text(GateFinding(row.gate, row.result, decoded(row.evidence), row.scorer, row.model))
 
 
-def outdated_text(gates: Sequence[RunGate], taken_out: Sequence[TakenOut], corrected: Sequence[CorrectedTarget]) -> str:
-    """Return what has changed the scores of a run since its gates were decided; empty where nothing has."""
+def outdated_text(
+    gates: Sequence[RunGate],
+    taken_out: Sequence[TakenOut],
+    corrected: Sequence[CorrectedTarget],
+    said: Sequence[Acceptance],
+) -> str:
+    """Return what has changed since the gates of a run were decided; empty where nothing has.
+
+    Args:
+        said: What was accepted of its job.
+    """
     decided_at = max((row.recorded_at for row in gates), default=None)
     if decided_at is None:
         return ""
@@ -72,6 +81,11 @@ def outdated_text(gates: Sequence[RunGate], taken_out: Sequence[TakenOut], corre
     changed = [
         f"{plural(out, 'sample')} taken out" if out else "",
         f"{plural(targets, 'target')} corrected" if targets else "",
+        *(
+            f"accepted: {one.reason}" if one.accepted else f"no longer accepted: {one.reason}"
+            for one in said
+            if one.recorded_at > decided_at and any(row.result == "open" for row in gates)
+        ),
     ]
     since = ", ".join(filter(None, changed))
     return f"the gates stand as they were decided; since then: {since}" if since else ""

@@ -1,7 +1,7 @@
 """A run in words: which model leads and how sure that is, what went wrong, how its requests ended, and how to resume it."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import workbench.display.commands as commands
@@ -74,7 +74,7 @@ def same_samples_text(found: Ranking, *, are_all_sent: bool, repeats: bool) -> s
         repeats: Whether each sample was asked several times.
     """
     numbers = {side.samples for side in found.sides}
-    if len(found.sides) < 2 or len(numbers) > 1 or not are_all_sent:
+    if len(found.sides) < 2 or len(numbers) > 1 or not are_all_sent or numbers == {0}:
         return ""
     of_each = "; the repeats of a sample count as one" if repeats else ""
     return f"Every mean is over the same {plural(numbers.pop(), 'sample')}{of_each}."
@@ -272,8 +272,14 @@ def worst_failure(figures: RunFigures) -> str:
 def _failures(figures: RunFigures) -> Iterator[FailureCount]:
     numbers, planned = figures.numbers, figures.numbers.planned
     if numbers.pending:
-        part = f"{count(numbers.pending)} of {plural(planned, 'request')}"
-        yield FailureCount(numbers.pending, f"{part} have no answer yet: not sent, in flight or interrupted.")
+        whole = numbers.pending + numbers.failed
+        part = f"{count(whole)} of {plural(planned, 'request')}"
+        if numbers.failed:
+            why = _causes(sum((Counter(_failed_as(figures, row.model)) for row in figures.items), Counter[str]()))
+            rest = f"{count(numbers.pending)} not sent, in flight or interrupted"
+            yield FailureCount(whole, f"{part} have no answer: {count(numbers.failed)} failed{why}, {rest}.")
+        else:
+            yield FailureCount(whole, f"{part} have no answer yet: not sent, in flight or interrupted.")
     for row in figures.items:
         yield from _of_model(figures, row)
     for one in figures.broken:
@@ -289,17 +295,14 @@ def _of_model(figures: RunFigures, row: RunItems) -> Iterator[FailureCount]:
     model, items = row.model, row.items
     failed = _failed_as(figures, model)
     if failed and sum(failed.values()):
-        most = max(failed, key=lambda name: failed[name])
         whole = sum(failed.values())
-        why = f"most often {most.replace('_', ' ')}" if len(failed) > 1 else most.replace("_", " ")
-        fault = EFFECTS[Outcome(most)].fault
         planned = planned_by_model(figures).get(model, items)
         left = (
-            f"left {_part(whole, items)} unanswered"
+            f"left {_part(whole, items) if items > 1 else 'its only request'} unanswered"
             if planned == items
             else f"failed on {count(whole)} of {count(planned)}"
         )
-        yield FailureCount(whole, f"{model} {left} ({why}: {fault}).")
+        yield FailureCount(whole, f"{model} {left}{_causes(failed)}.")
     if row.fallbacks:
         name = next((side.fallback_name for side in figures.standing.sides if side.model == model), None)
         counted = "count all the same" if figures.provenance.on_fallback == "accept" else "do not count"
@@ -315,6 +318,15 @@ def _of_model(figures: RunFigures, row: RunItems) -> Iterator[FailureCount]:
         )
     if row.refused > _NOTED * items:
         yield FailureCount(row.refused, f"{_part(row.refused, items)} answers of {model} were refused or filtered.")
+
+
+def _causes(failed: Mapping[str, int]) -> str:
+    """Return how requests failed, and whose doing that is: ` (most often route down: the route)`."""
+    if not failed:
+        return ""
+    most = max(failed, key=lambda name: failed[name])
+    why = f"most often {most.replace('_', ' ')}" if len(failed) > 1 else most.replace("_", " ")
+    return f" ({why}: {EFFECTS[Outcome(most)].fault})"
 
 
 def _failed_as(figures: RunFigures, model: str) -> dict[str, int]:

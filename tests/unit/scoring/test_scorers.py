@@ -561,3 +561,10 @@ def test_digits_that_begin_with_zero_are_a_code() -> None:
     assert (
         value(JsonFields(), '{"zip": "02134"}', {"zip": "02134"}) == value(JsonFields(), '{"n": 12}', {"n": "12"}) == 1
     )
+
+
+@pytest.mark.parametrize("target", [[{"f": {"number": [5]}}], [["a", "b"]], {"f": 5}])
+@pytest.mark.parametrize("scorer", [Exact(), Numeric(), Includes()])
+def test_no_text_is_compared_with_what_is_none(scorer: Scorer, target: Any) -> None:
+    """`numeric` took the 5 of `{'f': {'number': [5]}}`, and `exact` that text for the right answer."""
+    assert not judges(scorer, Sample("s", "q", target))

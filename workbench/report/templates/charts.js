@@ -16,7 +16,7 @@
     axisQuantitative: { tickCount: 6 },
     axisY: { titleAngle: 0, titleAlign: "left", titleAnchor: "end", titleY: -8, titleX: 0 },
     legend: {
-      ...QUIET, orient: "top", labelLimit: UNLIMITED, symbolLimit: UNLIMITED, columns: 3, columnPadding: 40,
+      ...QUIET, orient: "top", labelLimit: UNLIMITED, symbolLimit: UNLIMITED, columns: 2, columnPadding: 40,
       symbolType: "square", offset: 22,
     },
     header: { labelColor: "var(--ink)", titleColor: "var(--soft)", labelFontSize: 12 },

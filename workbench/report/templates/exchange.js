@@ -55,7 +55,7 @@ workbench.exchange = (() => {
   // line: of the index; found: its texts; raw: asks for request and response.
   return (line, found, raw) => {
     const scores = found.scores.map((score) =>
-      make("p", {}, `${score.scorer}: ${scoreText(score.value)}, ${score.reason}${score.extracted == null ? "" : `, read as “${score.extracted}”`}`));
+      make("p", {}, `${score.scorer}: ${scoreText(score.value)}${score.reason ? `, ${score.reason}` : ""}${score.extracted == null ? "" : `, read as “${score.extracted}”`}`));
     const attempts = found.attempts.length
       ? [make("h3", {}, `${found.attempts.length} attempts`), make("ol", {}, ...found.attempts.map(([outcome, status, ms, text]) =>
           make("li", {}, [outcome, status == null ? null : `HTTP ${status}`, time(ms), text].filter(Boolean).join(" · "))))]

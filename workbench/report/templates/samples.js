@@ -156,7 +156,9 @@
     if (listed.length <= PAGE) return;
     body.prepend(...listed.slice(0, first).map(row));
     body.append(...listed.slice(first + PAGE, Math.max(MOST_PRINTED, first + PAGE)).map(row));
-    if (listed.length > MOST_PRINTED) told.textContent = `The first ${count(MOST_PRINTED)} of ${count(listed.length)} are printed; filter the page for others.`;
+    told.textContent = listed.length > MOST_PRINTED
+      ? `The first ${count(MOST_PRINTED)} of ${count(listed.length)} are printed; filter the page for others.`
+      : `All ${count(listed.length)} are printed.`;
   }
 
   function toggle(button, line) {

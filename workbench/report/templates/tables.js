@@ -56,7 +56,7 @@
       });
       page = Math.min(Math.max(1, page), pages);
       body.replaceChildren(...found.slice((page - 1) * PAGE, page * PAGE));
-      told.textContent = `${workbench.count(found.length)} rows${pages > 1 ? `, page ${page} of ${pages}` : ""}`;
+      told.textContent = `${workbench.count(found.length)} ${found.length === 1 ? "row" : "rows"}${pages > 1 ? `, page ${page} of ${pages}` : ""}`;
       for (const button of tools.querySelectorAll("button[data-mark]")) button.setAttribute("aria-pressed", String(button.dataset.mark === mark));
       for (const button of tools.querySelectorAll("button[value]")) {
         const next = page + Number(button.value);
@@ -70,6 +70,7 @@
       workbench.keep({ [`${prefix}.sort`]: sort, [`${prefix}.q`]: text, [`${prefix}.mark`]: mark, [`${prefix}.page`]: page > 1 ? String(page) : "" });
     }
 
+    const buttons = new Map();
     heads.forEach((head, at) => {
       if (!sortable(head)) return;
       const first = head.classList.contains("n");
@@ -80,7 +81,8 @@
         page = 1;
         change();
       };
-      head.replaceChildren(workbench.make("button", { type: "button", onclick: sort }, names[at]));
+      buttons.set(head, workbench.make("button", { type: "button", onclick: sort }, names[at]));
+      head.replaceChildren(buttons.get(head));
     });
     filter.addEventListener("input", () => { text = filter.value; page = 1; change(); });
     const turn = (by, name) => workbench.make("button", { type: "button", value: by, onclick: () => { page += by; change(); } }, name);
@@ -98,8 +100,14 @@
     const again = () => { recall(); show(); };
     again();
     addEventListener("hashchange", again);
-    addEventListener("beforeprint", () => body.replaceChildren(...rows()));
-    addEventListener("afterprint", show);
+    addEventListener("beforeprint", () => {
+      body.replaceChildren(...rows());
+      for (const [head, button] of buttons) head.replaceChildren(button.textContent); // a button is not repeated on the next sheet
+    });
+    addEventListener("afterprint", () => {
+      for (const [head, button] of buttons) head.replaceChildren(button);
+      show();
+    });
   }
 
   for (const table of document.querySelectorAll("table[data-query]")) {
