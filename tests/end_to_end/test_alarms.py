@@ -6,9 +6,10 @@ import random
 import re
 import shlex
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
@@ -25,6 +26,7 @@ from workbench.ledger.entries import ChangeAccepted
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.records.outcomes import Outcome
+from workbench.wording.changes import alarm_text
 
 DROP, OUTAGE, ACCEPTED, NIGHTS, SAMPLES = 25, 31, 35, 40, 120
 TOML = '[gates]\nsteady = ["exact"]\n'
@@ -516,3 +518,38 @@ def test_what_cannot_be_compared_is_not_met(bench: Workbench) -> None:
     )
     (result,) = evaluate_gates(bench.ledger, "r3", job)[0]
     assert result.says == "nothing is scored by “never”"
+
+
+def test_an_alarm_names_the_night_by_the_account_s_clock(bench: Workbench) -> None:
+    """At two in the morning of Tokyo it is the day before in UTC."""
+    bench.write("workbench.toml", '[account]\ntime_zone = "Asia/Tokyo"\n')
+    with one_journal(bench) as journal:
+        for night in range(1, 31):
+            chance = random.Random(night)
+            values = {"quill": [float(chance.random() < (0.5 if night >= 20 else 0.9)) for _ in range(60)]}
+            record(
+                bench, f"r{night}", values, journal=journal, occasion=f"2026-10-{night:02}T17:00Z", generation=f"j@{night}",
+                scorers=["exact"], job_toml=TOML,
+            )  # fmt: skip
+    with reading(bench.ledger) as reader:
+        (alarm,) = alarms(reader)
+    assert (alarm.found.began, alarm.found.began_here) == ("2026-10-20T17:00Z", "2026-10-21T02:00")
+    assert "below its level before 21 Oct by" in alarm_text(alarm)
+
+
+def test_nights_are_nights_where_the_clocks_change(bench: Workbench) -> None:
+    """At one in the morning two nights have one date in UTC where the clocks are put forward between them."""
+    bench.write("workbench.toml", '[account]\ntime_zone = "Europe/Berlin"\n')
+    with one_journal(bench) as journal:
+        for number in range(1, 31):
+            chance, day = random.Random(number), datetime(2026, 3, 9, 1, tzinfo=ZoneInfo("Europe/Berlin"))
+            night = (day + timedelta(days=number)).astimezone(UTC)
+            values = {"quill": [float(chance.random() < (0.5 if number >= 20 else 0.9)) for _ in range(60)]}
+            record(
+                bench, f"r{number}", values, journal=journal, occasion=f"{night:%Y-%m-%dT%H:%MZ}", generation=f"j@{number}",
+                scorers=["exact"], job_toml=TOML,
+            )  # fmt: skip
+    with reading(bench.ledger) as reader:
+        (alarm,) = alarms(reader)
+    assert alarm.found.are_nights
+    assert "below its level before 29 Mar by" in alarm_text(alarm)

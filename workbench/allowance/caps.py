@@ -163,7 +163,7 @@ def check_caps(job: Job, caps: Sequence[Cap], without_weight: Sequence[str], mod
         models: That it asks.
 
     Raises:
-        InputError: A model has no weight, or no `max_tokens`.
+        InputError: A model has no weight, or no `max_tokens`, or a cap is less than a request may use.
     """
     uncapped = [model.id for model in models if model.max_tokens is None]
     for cap in caps:
@@ -176,6 +176,12 @@ def check_caps(job: Job, caps: Sequence[Cap], without_weight: Sequence[str], mod
         if cap.kind != "requests" and uncapped:
             problem = f"{uncapped[0]!r} has no max_tokens, so that nothing bounds a request"
             raise InputError(Fault(f"the cap of {cap.words}", problem, f"set it in {job.where('request')}"))
+        least = min((model.max_tokens or 0 for model in models), default=0)
+        if cap.kind == "tokens" and cap.most < least:
+            problem = f"it has no room for a request, whose answer may take {count(least)} tokens"
+            raise InputError(
+                Fault(f"the cap of {cap.words}", problem, f"raise it, or lower {job.where('request')}: max_tokens")
+            )
 
 
 def _shared(ledger: Ledger, number: int, given: CapSettings, now: datetime) -> Cap:

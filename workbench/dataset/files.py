@@ -47,6 +47,7 @@ COMMENT = (b"#", b"//")
 _DELIMITERS = ",;\t|"
 _LOOKED_AT_ROWS = 50
 _OF_A_SCRIPT, _OF_WORDS, _TOLD_BY_BYTES = 0.75, 0.3, 4096
+_LEAST_LETTERS = 3  # one or two are a letter of some script in every encoding
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 _IN_A_WORD = re.compile(rb"(?<![\x80-\xff])[A-Za-z][\x80-\xff]{1,2}(?![\x80-\xff])")
@@ -316,17 +317,22 @@ def likely_encoding(data: bytes) -> str:
     """
     first = _NOT_ASCII.search(data)
     data = data[max(first.start() - 2, 0) :][:_TOLD_BY_BYTES] if first else data
+    western = "is it Latin-1?"
+    if re.search(
+        rb"[\x80-\x9f]", data
+    ):  # there Latin-1 has nothing that is seen, and Windows its quotes, dashes and the euro
+        western = "is it Windows-1252? iconv -f CP1252 -t UTF-8"
     if len(_IN_A_WORD.findall(data)) > _OF_WORDS * len(_NOT_ASCII.findall(data)):
-        return "is it Latin-1?"
+        return western
     for name, title, script in _ENCODINGS:
         with contextlib.suppress(UnicodeDecodeError):
             text = re.sub(
                 r"[\0-\x7f]", "", codecs.getincrementaldecoder(name)().decode(data)
             )  # the last sign may be cut
-            is_text = bool(text) and len(script.findall(text)) >= _OF_A_SCRIPT * len(text)
+            is_text = len(text) >= _LEAST_LETTERS and len(script.findall(text)) >= _OF_A_SCRIPT * len(text)
             if is_text and (name != "EUC-JP" or _KANA.search(text)):
                 return f"is it {title}? iconv -f {name} -t UTF-8"
-    return "is it Latin-1?"
+    return western
 
 
 def _refuse_packed(head: bytes, path: Path) -> None:
@@ -336,8 +342,17 @@ def _refuse_packed(head: bytes, path: Path) -> None:
             raise InputError(
                 Fault(str(path), f"{what}; only .gz and .zst are read as they are", f"{command} {path.name}")
             )
-    if name := "UTF-32" if head.startswith(_UTF_32) else "UTF-16" if head.startswith(_UTF_16) else None:
+    name = "UTF-32" if head.startswith(_UTF_32) else "UTF-16" if head.startswith(_UTF_16) else _of_two_bytes(head)
+    if name:
         raise InputError(Fault(str(path), f"it is {name}, not UTF-8", f"iconv -f {name} -t UTF-8 {path.name}"))
+
+
+def _of_two_bytes(head: bytes) -> str | None:
+    """Return the encoding of a text each of whose first signs takes two bytes, without a mark that says so."""
+    for name, zeros, signs in (("UTF-16LE", head[1:64:2], head[:64:2]), ("UTF-16BE", head[:64:2], head[1:64:2])):
+        if len(signs) > 3 and not zeros.strip(b"\0") and signs.decode("latin-1").replace("\n", "").isprintable():
+            return name
+    return None
 
 
 def _refuse_others(head: bytes, path: Path) -> None:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -148,7 +149,7 @@ def _by_first_scorer(reader: Reader, one: WatchedJob) -> list[Watch]:
     series = _JobScores(reader.arrow(OccasionScore.query, **asked), least)
     accepted = standing_acceptances(reader, one.job)
     scores = [own for own in series.each() if own.scorer is not None]
-    return [_watched(one.job, own, gates.false_alarm_rate, accepted) for own in scores]
+    return [_watched(one.job, own, gates.false_alarm_rate, accepted, reader.zone) for own in scores]
 
 
 def _rules(one: WatchedJob) -> tuple[GatesTable, float]:
@@ -184,7 +185,7 @@ def watches(
         return []
     table = reader.arrow(OccasionScore.query, job=job, scorers=gates.steady, until_at=until_at, most=None)
     series, accepted = _JobScores(table, min_answered), standing_acceptances(reader, job)
-    return [_watched(job, one, gates.false_alarm_rate, accepted) for one in series.each()]
+    return [_watched(job, one, gates.false_alarm_rate, accepted, reader.zone) for one in series.each()]
 
 
 class _ModelNights(msgspec.Struct, frozen=True):
@@ -321,7 +322,7 @@ def _coded(column: "pyarrow.ChunkedArray") -> "tuple[numpy.ndarray[Any, Any], li
     return coded.indices.to_numpy(zero_copy_only=False), coded.dictionary.to_pylist()
 
 
-def _watched(job: str, scores: _ModelNights, rate: float, accepted: Sequence[Acceptance]) -> Watch:
+def _watched(job: str, scores: _ModelNights, rate: float, accepted: Sequence[Acceptance], zone: str) -> Watch:
     own = [one for one in accepted if one.model == scores.model]
     is_slower = scores.scorer is None
     rates = [rate / shared for shared in scores.shares]
@@ -336,7 +337,7 @@ def _watched(job: str, scores: _ModelNights, rate: float, accepted: Sequence[Acc
         scores.newest_run_id,
         frozenset(run_id for run_id, counts in zip(scores.run_ids, scores.counts, strict=True) if counts),
         scores.coverage,
-        [_alarm(job, scores, drop, own) for drop in found.drops],
+        [_alarm(job, scores, drop, own, zone) for drop in found.drops],
         found.is_possible,
         found.is_compared,
         found.findable,
@@ -345,7 +346,16 @@ def _watched(job: str, scores: _ModelNights, rate: float, accepted: Sequence[Acc
     )
 
 
-def _alarm(job: str, scores: _ModelNights, drop: Drop, accepted: Sequence[Acceptance]) -> Alarm:
+def _here(occasion: str, zone: str) -> str:
+    """Return a time in UTC by the clock of a zone; a day, which is one of that clock, and any other name as they are."""
+    try:
+        at = datetime.fromisoformat(occasion) if "T" in occasion else None
+    except ValueError:
+        at = None
+    return occasion if at is None or at.tzinfo is None else f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M}"
+
+
+def _alarm(job: str, scores: _ModelNights, drop: Drop, accepted: Sequence[Acceptance], zone: str) -> Alarm:
     counted = [place for place, counts in enumerate(scores.counts) if counts]
     began, seen = counted[drop.began], counted[drop.seen]
     is_slower = scores.scorer is None
@@ -361,7 +371,8 @@ def _alarm(job: str, scores: _ModelNights, drop: Drop, accepted: Sequence[Accept
         before=drop.before,
         assumed=scores.assumed[drop.seen],
         are_shares=scores.are_shares,
-        are_nights=len({name[:10] for name in scores.occasions}) == len(scores.occasions),
+        are_nights=len({_here(name, zone)[:10] for name in scores.occasions}) == len(scores.occasions),
+        began_here=_here(scores.occasions[began], zone),
     )
     return Alarm(
         job,

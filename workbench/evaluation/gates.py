@@ -313,7 +313,9 @@ def _steady(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[G
         findings = [finding for one in each for finding in _watch_findings(one, run.run_id)]
         yield from findings
         if not findings and scorer is not None:
-            yield GateFinding("steady", "met", NoDrop(len(each[0].run_ids), gates.false_alarm_rate), scorer)
+            yield GateFinding(
+                "steady", "met", NoDrop(max(len(one.counting) for one in each), gates.false_alarm_rate), scorer
+            )
 
 
 def _watch_findings(watch: Watch, run_id: str) -> Iterator[GateFinding]:

@@ -125,7 +125,9 @@ class DropFound(_Evidence, frozen=True, tag="drop"):
     """By how much nights were assumed to differ, in the units of the scores."""
     are_shares: bool
     are_nights: bool
-    """Whether no two occasions are of one day."""
+    """Whether no two occasions are of one day, by the account's clock."""
+    began_here: str = ""
+    """When it began by that clock; empty in an earlier version, which says it in UTC."""
 
 
 class Undecided(_Evidence, frozen=True, tag="undecided"):

@@ -45,6 +45,11 @@ class Reader:
         self._most_memory_mib = most_memory_mib
         self._about: dict[str, Reader] = {}
 
+    @property
+    def zone(self) -> str:
+        """Whose days the account's days are."""
+        return self._ledger.zone
+
     def about(self, run_id: str) -> "Reader":
         """Return a reader for the queries about one run, which reads what the run has once for all of them.
 

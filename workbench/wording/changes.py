@@ -42,7 +42,7 @@ def drop_text(model: str, scorer: str | None, found: DropFound) -> str:
 
 def drop_what(model: str, scorer: str | None, found: DropFound) -> str:
     """Return what a drop is."""
-    since = f"before {_day(found.began, found.are_nights)}"
+    since = f"before {_day(found.began_here or found.began, found.are_nights)}"
     if found.kind == "slower":
         return f"{model} takes {found.difference:.1f} times as long as {since}"
     below = f"{size(-found.difference, are_shares=found.are_shares)} below its level {since} by “{scorer}”"
@@ -133,7 +133,7 @@ def course_title(question: str, alarms: Sequence[Alarm]) -> str:
         slower = all(alarm.found.kind == "slower" for alarm in alarms)
         return f"{plural(len(alarms), 'model')} {'take longer' if slower else 'score less'} than before"
     (alarm,) = alarms
-    since = f"since {_day(alarm.found.began, alarm.found.are_nights)}"
+    since = f"since {_day(alarm.found.began_here or alarm.found.began, alarm.found.are_nights)}"
     if alarm.found.kind == "slower":
         return f"{alarm.model} takes {alarm.found.difference:.1f} times as long {since}"
     return f"{alarm.model} scores {alarm.level + alarm.found.difference:.2f} {since}, {alarm.level:.2f} before"

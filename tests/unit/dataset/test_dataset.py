@@ -194,6 +194,10 @@ def test_a_delimiter_is_told_by_several_rows(tmp_path: Path, text: str, columns:
         ("d.csv", "question,answer\n하늘의 색은 무엇입니까,2\n".encode("euc_kr"), "(is it EUC-KR? iconv -f EUC-KR -t UTF-8)"),
         ("d.csv", "question,answer\nПривет мир как дела,2\n".encode("cp1251"), "(is it Windows-1251? iconv -f CP1251 -t UTF-8)"),
         ("d.jsonl", '{"input": "Grüße aus Köln für Jürgen"}\n'.encode("latin-1"), "(is it Latin-1?)"),
+        ("d.jsonl", '{"input": "é"}\n'.encode("latin-1"), "(is it Latin-1?)"),
+        ("d.jsonl", '{"input": "It is 5 € – “ok”"}\n'.encode("cp1252"), "is it Windows-1252? iconv -f CP1252 -t UTF-8"),
+        ("d.csv", "question,answer\nWo ist Köln,x\n".encode("utf-16-le"), "it is UTF-16LE, not UTF-8 (iconv -f UTF-16LE"),
+        ("d.jsonl", '{"input": "Wo?"}\n'.encode("utf-16-be"), "it is UTF-16BE, not UTF-8 (iconv -f UTF-16BE"),
         ("d.jsonl", '{"input": "一加一等于几？天空是什么颜色"}\n'.encode("gbk"), "(is it GBK? iconv -f GB18030 -t UTF-8)"),
     ],
 )  # fmt: skip
