@@ -291,14 +291,16 @@ def _explain(error: Any, places: _Places) -> Iterator[Problem]:
         case "additionalProperties":
             known = schema.get("properties", {})
             for name in sorted(set(given) - set(known)):
-                hint = nearest(name, known) or _belongs(name, path, places.root) or f"known keys: {', '.join(known)}"
+                inside = _inside_of(name, known, places.root) if path else ""  # of the file, it is a table's header
+                near = inside or _meant(name, known) or nearest(name, known)
+                hint = near or _belongs(name, path, places.root) or f"known keys: {', '.join(known)}"
                 yield Problem((*path, name), "unknown key", hint)
         case "required":
             missing = [name for name in says if name not in given]
             yield Problem(path, f"{', '.join(missing)} missing", _to_write(missing, schema.get("properties", {})))
         case "type":
             quotes = "put it in quotes" if says == "string" and not isinstance(given, dict | list) else ""
-            hint = _as_list(path, says, given) or quotes or hint
+            hint = _as_list(path, says, given) or _as_table(path, schema, says, given) or quotes or hint
             yield Problem(path, f"expected {_named(says)}, found {shown(given)}", hint)
         case "enum":
             known = [str(value) for value in says]
@@ -334,6 +336,12 @@ def _explain_choice(error: Any, places: _Places, path: PathTo) -> Iterator[Probl
         if all(tags):
             if [named] not in tags:
                 known = [str(tag[0]) for tag in tags]
+                if named is None:
+                    said = next((value for value in given.values() if value in known), None) or next(
+                        (key for key in given if key in known), None
+                    )
+                    yield Problem(path, "name missing", f'write name = "{said or "…"}", one of {", ".join(known)}')
+                    return
                 near = nearest(str(named), known)
                 yield Problem((*path, "name"), f"expected one of {', '.join(known)}, found {shown(named)}", near)
                 return
@@ -343,7 +351,8 @@ def _explain_choice(error: Any, places: _Places, path: PathTo) -> Iterator[Probl
         for number in wanted:
             for inner in tried[number]:
                 yield from _explain(inner, places)
-        return
+        if wanted:
+            return
     meant = [
         inner
         for inners in tried
@@ -356,19 +365,51 @@ def _explain_choice(error: Any, places: _Places, path: PathTo) -> Iterator[Probl
         kinds = [_kind_of(branch) for branch in branches]
         known = list(dict.fromkeys(kind for kind in kinds if kind != "nothing"))
         words = [str(word) for branch in branches for word in branch.get("enum", ())]
-        near = nearest(given, words) if isinstance(given, str) else ""
-        listed = _as_list(path, "array" if "a list" in known else "", given)
+        is_every = isinstance(given, str) and given.casefold() in ("all", "*", "any", "every") and "visible" in words
+        near = (f'{path[-1]} = "visible"' if is_every else nearest(given, words)) if isinstance(given, str) else ""
+        listed = _as_list(path, "array" if any("a list" in kind for kind in known) else "", given)
+        listed = listed or _as_table(
+            path, next((b for b in branches if b.get("type") == "object"), {}), "object", given
+        )
         yield Problem(path, f"expected {' or '.join(known)}, found {shown(given)}", near or listed)
 
 
 def _as_list(path: PathTo, wanted: Any, given: Any) -> str:
     """Return how one entry of a list is written, where it was given alone."""
-    if wanted != "array" or not path or not isinstance(path[-1], str):
+    is_list = wanted == "array" or (isinstance(wanted, list) and "array" in wanted)
+    if not is_list or not path or not isinstance(path[-1], str):
         return ""
     if isinstance(given, dict):
         header = ".".join(part for part in path if isinstance(part, str))
         return f"each entry of the list begins with [[{header}]], in double brackets"
     return f'{path[-1]} = ["{given}"]' if isinstance(given, str) else ""
+
+
+def _as_table(path: PathTo, schema: dict[str, Any], wanted: Any, given: Any) -> str:
+    """Return how a table is written in a line, where one of its values was given alone."""
+    if wanted != "object" or not path or isinstance(given, dict | list):
+        return ""
+    value = f'"{given}"' if isinstance(given, str) else shown(given)
+    keys = sorted(schema.get("properties", {}), key=lambda key: key != "template")
+    return f"{path[-1]} = {{ {keys[0] if keys else 'NAME'} = {value} }}"
+
+
+_MEANT = {"name": "id", "model": "id", "type": "name", "scorer": "name"}
+"""What is often written for a key of ours that the table has in its place."""
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    meant = _MEANT.get(name)
+    return f"{meant} is its name here" if meant in set(known) else ""
+
+
+def _inside_of(name: str, known: dict[str, Any], root: dict[str, Any]) -> str:
+    """Return in which table of the keys that are known here another key belongs: `prompt = { template = … }`."""
+    for key, described in known.items():
+        for branch in (described, *described.get("anyOf", ())):
+            if "$ref" in branch and name in _resolved(branch, root).get("properties", {}):
+                return f"it is a key of {key}: {key} = {{ {name} = … }}"
+    return ""
 
 
 def _belongs(name: str, path: PathTo, root: dict[str, Any]) -> str:

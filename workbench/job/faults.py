@@ -211,6 +211,12 @@ def _model_faults(models: Any, folder: Path) -> list[Problem]:
             if (entry.id is None) == (entry.id_glob is None):
                 found.append(Problem(("models", number), "give either id or id_glob"))
             found += request_problems(entry, ("models", number), folder)
+        is_id = isinstance(entry, str) or entry.id is not None
+        if is_id and name == "visible":
+            found.append(Problem(("models", number), "'visible' stands alone, not in a list", 'models = "visible"'))
+        elif is_id and name is not None and "*" in name:
+            hint = f'[[models]] with id_glob = "{name}"'
+            found.append(Problem(("models", number), f"{name!r} is a glob, and an id is taken as it is", hint))
         if name is not None and not name.strip():
             found.append(Problem(("models", number), "a model's id must not be empty"))
         elif name in seen:
