@@ -185,7 +185,12 @@ def _names_beside(rows: Sequence[Spec], field: str) -> list[Spec]:
         over(own)
         | {
             "mark": {"type": "text", "align": align, "dx": dx, "fontSize": 12},
-            "encoding": {"x": number(f"{field}_{end}"), "y": number("named_at"), "text": {"field": "model"}},
+            "encoding": {
+                "x": number(f"{field}_{end}"),
+                "y": number("named_at"),
+                "text": {"field": "model"},
+                "color": {"value": "var(--ink)"},
+            },
         }
         for (align, own), end, dx in zip(sides.items(), ("high", "low"), (9, -9), strict=True)
         if own

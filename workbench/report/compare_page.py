@@ -233,6 +233,9 @@ def _cost_chart(found: Comparison, colours: Colours) -> list[Chart]:
     ]  # fmt: skip
     drawing = charts.cost_chart(rows, cost, colours)
     note = "Both with their 95 % intervals: higher is better, further left is cheaper, or faster."
+    silent = [side_name(side, found) for side in found.sides if side.interval is not None and side not in sides]
+    if silent:
+        note += f" Without a place, as their answers report no usage: {people.visible(people.words(silent))}."
     return [drawn("cost", "What does a better answer cost?", drawing, None, note)]
 
 

@@ -256,6 +256,20 @@ def test_a_call_over_the_begin_of_a_window_widens_the_range(tmp_path: Path) -> N
     assert of_others(found.points[-1]) == pytest.approx((0, 1000.5), abs=1), "it may count to either window"
 
 
+def test_a_refusal_says_that_all_is_used_until_something_is_answered_again(tmp_path: Path) -> None:
+    """Else a limit that was raised since would stand as used up until its window ends, and no command takes that back."""
+    refused = {
+        "outcome": "allowance_suspected", "accepted": False, "scorable": False, "rerun": True, "drew": "no",
+        "total_tokens": None, "prompt_tokens": None, "completion_tokens": None,
+    }  # fmt: skip
+    for folder in ("used up", "raised"):
+        (tmp_path / folder).mkdir()
+    used_up = told(tmp_path / "used up", at(1, total_tokens=10_000), at(2, **refused))
+    assert stood(used_up).left == (0, 0)
+    raised = told(tmp_path / "raised", at(1, total_tokens=10_000), at(2, **refused), at(3, total_tokens=10_000))
+    assert not stood(raised).readings
+
+
 @pytest.mark.slow
 def test_readings_that_are_repeated_say_nothing_new(tmp_path: Path) -> None:
     ledger = told(tmp_path, at(1, total_tokens=10_000))
