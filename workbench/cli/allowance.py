@@ -14,6 +14,7 @@ import workbench.settings.clock as clock
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.caps import CapUse, caps_used
 from workbench.allowance.readings import (
+    amount,
     begin_of_window,
     counts_alike,
     read_from_platform,
@@ -90,7 +91,11 @@ def status(line: bool, as_json: bool, **given: Any) -> None:
 @click.option("--used", metavar="AMOUNT", help="What is used, such as 37%, 1200000 or 1.2M.")
 @click.option("--left", metavar="AMOUNT", help="Or what is left.")
 @click.option(
-    "--of", "total", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="The total, if it is shown too."
+    "--of",
+    "total",
+    callback=lambda _ctx, _param, text: _total(text),
+    metavar="UNITS",
+    help="The total, if it is shown too.",
 )
 @click.option(
     "--at", metavar="TIME", help="When it was so, in the account's time zone, such as 2026-11-18T09:30 [default: now]."
@@ -132,6 +137,24 @@ def reading(
     say(f"recorded as reading {number}; `{back}` takes it back")
     found, _ = _state(ledger)
     echo(headline(found, ledger.zone))
+
+
+def _total(text: str | None) -> float | None:
+    """Return a number of units, as `--used` takes it."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    expected = f"{text!r} is not a number of units, such as 1200000 or 1.2M"
+    try:
+        read = amount(text)
+    except ValueError as error:
+        raise click.BadParameter(expected) from error
+    if read.is_share:
+        raise click.BadParameter(expected)
+    return (read.low + read.high) / 2
 
 
 async def _asked(where: Target, ledger: Ledger) -> tuple[str, Ingested]:
