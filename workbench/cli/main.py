@@ -73,7 +73,7 @@ _ELSEWHERE = {
     ("--api-key", "--key", "--token"): "the key is read from WORKBENCH_API_KEY, in the environment or .env",
     ("-o", "--out", "--output"): f"--reports FOLDER is for pages, and `{commands.EXPORT_TO_FILE}` for answers",
     (*_IN_FLIGHT, "--max-in-flight"): f"set max_in_flight in [run] of a job, or use `{commands.RUN_IN_FLIGHT}`",
-    ("-v", "--verbose", "--debug", "--log"): "it stands before the command: workbench -v run JOB",
+    ("-v", "--verbose", "--debug", "--log"): "it stands before the command, right after `workbench`",
     ("--config", "-c"): "settings are in workbench.toml, and a job is named as it is",
 }
 """Options that no command has -> what there is in their place."""
@@ -88,7 +88,7 @@ def _other_name(option: str, ctx: click.Context | None) -> str:
     if text := next((text for names, text in _ELSEWHERE.items() if option in names), ""):
         return text
     is_first = ctx is not None and isinstance(ctx.command, _Commands)
-    return f"an option of a command stands after it: workbench run JOB {option}" if is_first else ""
+    return f"an option of a command stands after it: `{commands.RUN_JOB} {option}`" if is_first else ""
 
 
 class _Commands(click.Group):

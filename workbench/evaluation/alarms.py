@@ -347,7 +347,7 @@ def _watched(job: str, scores: _ModelNights, rate: float, accepted: Sequence[Acc
 
 
 def _here(occasion: str, zone: str) -> str:
-    """Return a time in UTC by the clock of a zone; a day, which is one of that clock, and any other name as they are."""
+    """Return a time in UTC as a zone has it; a day, which is one of that zone, and any other name as they are."""
     try:
         at = datetime.fromisoformat(occasion) if "T" in occasion else None
     except ValueError:
