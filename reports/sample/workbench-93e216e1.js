@@ -167,7 +167,7 @@ const workbench = (() => {
       });
       page = Math.min(Math.max(1, page), pages);
       body.replaceChildren(...found.slice((page - 1) * PAGE, page * PAGE));
-      told.textContent = `${workbench.count(found.length)} rows${pages > 1 ? `, page ${page} of ${pages}` : ""}`;
+      told.textContent = `${workbench.count(found.length)} ${found.length === 1 ? "row" : "rows"}${pages > 1 ? `, page ${page} of ${pages}` : ""}`;
       for (const button of tools.querySelectorAll("button[data-mark]")) button.setAttribute("aria-pressed", String(button.dataset.mark === mark));
       for (const button of tools.querySelectorAll("button[value]")) {
         const next = page + Number(button.value);
@@ -181,6 +181,7 @@ const workbench = (() => {
       workbench.keep({ [`${prefix}.sort`]: sort, [`${prefix}.q`]: text, [`${prefix}.mark`]: mark, [`${prefix}.page`]: page > 1 ? String(page) : "" });
     }
 
+    const buttons = new Map();
     heads.forEach((head, at) => {
       if (!sortable(head)) return;
       const first = head.classList.contains("n");
@@ -191,7 +192,8 @@ const workbench = (() => {
         page = 1;
         change();
       };
-      head.replaceChildren(workbench.make("button", { type: "button", onclick: sort }, names[at]));
+      buttons.set(head, workbench.make("button", { type: "button", onclick: sort }, names[at]));
+      head.replaceChildren(buttons.get(head));
     });
     filter.addEventListener("input", () => { text = filter.value; page = 1; change(); });
     const turn = (by, name) => workbench.make("button", { type: "button", value: by, onclick: () => { page += by; change(); } }, name);
@@ -209,8 +211,14 @@ const workbench = (() => {
     const again = () => { recall(); show(); };
     again();
     addEventListener("hashchange", again);
-    addEventListener("beforeprint", () => body.replaceChildren(...rows()));
-    addEventListener("afterprint", show);
+    addEventListener("beforeprint", () => {
+      body.replaceChildren(...rows());
+      for (const [head, button] of buttons) head.replaceChildren(button.textContent); // a button is not repeated on the next sheet
+    });
+    addEventListener("afterprint", () => {
+      for (const [head, button] of buttons) head.replaceChildren(button);
+      show();
+    });
   }
 
   for (const table of document.querySelectorAll("table[data-query]")) {
@@ -236,7 +244,7 @@ const workbench = (() => {
     axisQuantitative: { tickCount: 6 },
     axisY: { titleAngle: 0, titleAlign: "left", titleAnchor: "end", titleY: -8, titleX: 0 },
     legend: {
-      ...QUIET, orient: "top", labelLimit: UNLIMITED, symbolLimit: UNLIMITED, columns: 3, columnPadding: 40,
+      ...QUIET, orient: "top", labelLimit: UNLIMITED, symbolLimit: UNLIMITED, columns: 2, columnPadding: 40,
       symbolType: "square", offset: 22,
     },
     header: { labelColor: "var(--ink)", titleColor: "var(--soft)", labelFontSize: 12 },
@@ -377,7 +385,7 @@ workbench.exchange = (() => {
   // line: of the index; found: its texts; raw: asks for request and response.
   return (line, found, raw) => {
     const scores = found.scores.map((score) =>
-      make("p", {}, `${score.scorer}: ${scoreText(score.value)}, ${score.reason}${score.extracted == null ? "" : `, read as “${score.extracted}”`}`));
+      make("p", {}, `${score.scorer}: ${scoreText(score.value)}${score.reason ? `, ${score.reason}` : ""}${score.extracted == null ? "" : `, read as “${score.extracted}”`}`));
     const attempts = found.attempts.length
       ? [make("h3", {}, `${found.attempts.length} attempts`), make("ol", {}, ...found.attempts.map(([outcome, status, ms, text]) =>
           make("li", {}, [outcome, status == null ? null : `HTTP ${status}`, time(ms), text].filter(Boolean).join(" · "))))]
@@ -565,7 +573,9 @@ workbench.exchange = (() => {
     if (listed.length <= PAGE) return;
     body.prepend(...listed.slice(0, first).map(row));
     body.append(...listed.slice(first + PAGE, Math.max(MOST_PRINTED, first + PAGE)).map(row));
-    if (listed.length > MOST_PRINTED) told.textContent = `The first ${count(MOST_PRINTED)} of ${count(listed.length)} are printed; filter the page for others.`;
+    told.textContent = listed.length > MOST_PRINTED
+      ? `The first ${count(MOST_PRINTED)} of ${count(listed.length)} are printed; filter the page for others.`
+      : `All ${count(listed.length)} are printed.`;
   }
 
   function toggle(button, line) {
