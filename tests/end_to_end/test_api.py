@@ -242,7 +242,7 @@ def frame_of_twins() -> pandas.DataFrame:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"models": {"id": "m"}}, "models: expected text or a list, found a table"),
+        ({"models": {"id": "m"}}, "models: expected 'visible' or a list, found {'id': 'm'}"),
         ({"dataset": None}, "dataset: expected a file, a [dataset] table, or samples as dictionaries"),
         ({"dataset": 5}, "dataset: expected a file"),
         ({"dataset": pandas.Series(["a"], name="input")}, "dataset: expected a file"),

@@ -27,9 +27,10 @@ def probe_job(models: Sequence[str], repeat: int = 1, deadline_s: float = DEADLI
     Raises:
         InputError: A model is named twice.
     """
+    globs = {name for name in models if "*" in name or "?" in name}
     job = make_job(
         JOB,
-        list(models) or "visible",
+        [{"id_glob": name} if name in globs else name for name in models] or "visible",
         [{"id": "route", "input": "probe"}],
         variants=[{"name": name} | question for name, question in QUESTIONS.items()],
         run={"epochs": repeat, "passes": 1, "max_in_flight": _SIDE_BY_SIDE, "deadline_s": deadline_s},
@@ -37,7 +38,7 @@ def probe_job(models: Sequence[str], repeat: int = 1, deadline_s: float = DEADLI
         description="Shows of each route whether it answers, as whom, and what it can do",
     )
     # one question of a route after another: one that hangs holds one slot, and its first time-out says enough
-    specs = [ModelSpec(name, is_glob="*" in name or "?" in name, max_in_flight=1) for name in models or ("*",)]
+    specs = [ModelSpec(name, is_glob=name in globs or not models, max_in_flight=1) for name in models or ("*",)]
     return msgspec.structs.replace(job, models=tuple(specs))
 
 

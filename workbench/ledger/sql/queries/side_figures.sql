@@ -11,7 +11,9 @@
 -- Parameters: run_ids (list), on_fallback
 WITH took AS (
     SELECT run_id, request_key, CASE WHEN count(*) = count(completion_tokens) THEN sum(completion_tokens) END AS tokens
-    FROM judged_attempts WHERE drew = 'yes' GROUP BY run_id, request_key
+    FROM judged_attempts
+    WHERE drew = 'yes' AND run_id IN (SELECT answer_run_id FROM run_items WHERE list_contains($run_ids::VARCHAR[], run_id))
+    GROUP BY run_id, request_key
 ),
 item AS (
     SELECT item.*, took.tokens,

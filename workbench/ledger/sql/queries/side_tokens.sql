@@ -6,7 +6,9 @@ WITH took AS (
     SELECT run_id, request_key, sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,
         sum(reasoning_tokens) AS reasoning_tokens, sum(total_tokens) AS total_tokens, count(*) FILTER (total_tokens IS NULL) AS without_usage,
         count(*) FILTER (prompt_tokens IS NULL OR completion_tokens IS NULL) AS without_parts
-    FROM judged_attempts WHERE drew = 'yes' GROUP BY run_id, request_key
+    FROM judged_attempts
+    WHERE drew = 'yes' AND run_id IN (SELECT answer_run_id FROM run_items WHERE list_contains($run_ids::VARCHAR[], run_id))
+    GROUP BY run_id, request_key
 )
 SELECT item.run_id, item.side AS model, any_value(item.model) AS requested_model, item.sample_key, count(*) AS answers,
     min(item.sent_at) AS sent_at, sum(took.prompt_tokens)::BIGINT AS prompt_tokens,
