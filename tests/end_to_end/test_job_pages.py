@@ -179,25 +179,29 @@ def test_a_model_without_any_score_has_a_line_as_well(bench: Workbench) -> None:
     record(bench, "r1", asked, outcomes=lost, scorers=["exact"], status="incomplete")
     index, _ = pages(bench)
     lines = re.findall(r'<b>([^<]+)</b> <bdi class="soft">(\w+)</bdi>', index.text)
-    assert lines == [("1.000", "large"), ("0.000 to 1.000", "gone")]
+    assert lines == [("1.000", "large"), ("no answer", "gone")]
     (run,) = bench.json("runs")
     assert (run["best"]["model"], run["worst"]["model"]) == ("large", "large")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "others", [{}, {"points": [float(sample % 7) for sample in range(40)]}], ids=["none", "no shares"]
-)
-def test_without_a_score_to_stand_beside_a_model_without_any_has_no_line(
-    bench: Workbench, others: dict[str, Values]
-) -> None:
-    """Scores beyond 0 to 1 are not drawn: then the one model of which nothing is known would be all that is shown."""
+def test_without_a_score_to_stand_beside_a_model_without_any_has_no_line(bench: Workbench) -> None:
     lost = {("gone", sample): Outcome.ROUTE_DOWN for sample in range(40)}
-    asked: dict[str, Values] = {"gone": [None] * 40}
-    record(bench, "r1", asked | others, outcomes=lost, scorers=["exact"], status="incomplete")
+    record(bench, "r1", {"gone": [None] * 40}, outcomes=lost, scorers=["exact"], status="incomplete")
     index, _ = pages(bench)
     assert 'class="score-line"' not in index.text
     assert "unscored" in index.text
+
+
+@pytest.mark.slow
+def test_scores_beyond_0_to_1_are_said_though_they_are_not_drawn(bench: Workbench) -> None:
+    lost = {("gone", sample): Outcome.ROUTE_DOWN for sample in range(40)}
+    asked: dict[str, Values] = {"gone": [None] * 40, "points": [float(sample % 8) for sample in range(40)]}
+    record(bench, "r1", asked, outcomes=lost, scorers=["exact"], status="incomplete", config='{"name": "custom"}')
+    index, _ = pages(bench)
+    lines = re.findall(r'<b>([^<]+)</b> <bdi class="soft">(\w+)</bdi>', index.text)
+    assert lines == [("3.500", "points"), ("no answer", "gone")]
+    assert "<circle" not in index.text.partition('class="score-line"')[2].partition("</svg>")[0]
 
 
 @pytest.mark.slow

@@ -221,7 +221,10 @@ def test_a_route_that_was_given_up_did_not_fail_on_what_it_was_never_asked(tmp_p
         result = bench.json("run", "job.toml", code=3)
     assert result["failed"] > result["pending"] > 0
     text = Page(result["report"]).text
-    assert f"m failed on {result['failed']} of 12 (route down: the route)." in text
+    failed = (
+        f"{result['failed']} failed (route down: the route), {result['pending']} not sent, in flight or interrupted"
+    )
+    assert f"12 of 12 requests have no answer: {failed}." in text
     assert "left all" not in text
 
 

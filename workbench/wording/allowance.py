@@ -89,10 +89,12 @@ def _unknown(found: AccountState) -> str:
     """Return the calls that may have used something and reported nothing, with the most that they used, where there is one."""
     seen = found.seen
     bounded = seen.unknown_calls - seen.unbounded_calls
-    parts = [f"at most {units(seen.unknown_most)} in {plural(bounded, 'call')} without usage"] if bounded else []
+    parts = (
+        [f"at most {units(seen.unknown_most)} in {plural(bounded, 'call')} whose usage is not known"] if bounded else []
+    )
     if seen.unbounded_calls:
         parts.append(
-            f"any amount in {plural(seen.unbounded_calls, 'call')} without usage, and without max_tokens or a weight"
+            f"any amount in {plural(seen.unbounded_calls, 'call')} whose usage is not known, without max_tokens or a weight"
         )
     return " and ".join(parts)
 

@@ -246,7 +246,8 @@ def not_ranked_words(coverage: Coverage, min_answered: float) -> str:
         return "no answer of it counts in a mean"
     if coverage.known >= min_answered * coverage.wanted:
         return "no scale says what the answers without a score could have scored"
-    return f"{coverage.known} of {plural(coverage.wanted, 'answer')} have a result, and {percent(min_answered)} must"
+    have = "has" if coverage.wanted == 1 else "have"
+    return f"{coverage.known} of {plural(coverage.wanted, 'answer')} {have} a result, and {percent(min_answered)} must"
 
 
 def differs_text(comparison: Comparison) -> list[str]:
