@@ -537,6 +537,7 @@ def test_an_alarm_names_the_night_by_the_account_s_clock(bench: Workbench) -> No
     assert "below its level before 21 Oct by" in alarm_text(alarm)
 
 
+@pytest.mark.slow
 def test_nights_are_nights_where_the_clocks_change(bench: Workbench) -> None:
     """At one in the morning two nights have one date in UTC where the clocks are put forward between them."""
     bench.write("workbench.toml", '[account]\ntime_zone = "Europe/Berlin"\n')

@@ -180,6 +180,7 @@ def test_of_two_that_take_as_many_none_takes_the_fewest(bench: Workbench) -> Non
     )
 
 
+@pytest.mark.slow
 def test_a_baseline_that_is_not_ranked_is_no_choice(bench: Workbench) -> None:
     lost = {("large", sample): Outcome.ROUTE_DOWN for sample in range(20)}
     record(bench, "r1", {"large": [None] * 20 + [1.0] * 20, "same": HALF}, outcomes=lost, scorers=["exact"])

@@ -314,6 +314,7 @@ def test_an_export_writes_over_exports_alone(bench: Workbench, tmp_path: Path) -
     assert link.is_symlink()
 
 
+@pytest.mark.slow
 def test_an_export_goes_into_a_pipe_and_removes_none(bench: Workbench, tmp_path: Path) -> None:
     record(bench, "r1", {"m": [1.0, 0.0]}, scorers=["exact"])
     pipe = tmp_path / "pipe"

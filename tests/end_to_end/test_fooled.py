@@ -600,6 +600,7 @@ def test_a_difference_that_is_the_same_everywhere_is_a_drop(bench: Workbench) ->
     assert found.result == "not met"
 
 
+@pytest.mark.slow
 def test_a_model_without_a_bound_stands_below_those_that_have_one(bench: Workbench) -> None:
     config = '{"name": "custom", "function": "f.py:f"}'
     lost = {("cheat", sample): Outcome.EMPTY for sample in range(20)}
@@ -610,6 +611,7 @@ def test_a_model_without_a_bound_stands_below_those_that_have_one(bench: Workben
     assert "50.000" in Page(bench.folder / "reports" / "index.html").text
 
 
+@pytest.mark.slow
 def test_what_was_sent_to_neither_side_is_no_lost_sample(tmp_path: Path) -> None:
     with ThreadedServer(
         platform_of({"id": "one", "simulated": "answers"}, {"id": "two", "simulated": "answers"})
@@ -623,6 +625,7 @@ def test_what_was_sent_to_neither_side_is_no_lost_sample(tmp_path: Path) -> None
     assert sum(one["samples"] for one in found["lost"] if one["reason"] == "not sent") == found["unknown"]
 
 
+@pytest.mark.slow
 def test_an_agreement_is_said_with_what_decides_it(bench: Workbench) -> None:
     """Beside an interval of this difference alone a verdict that is adjusted for all may seem to deny it."""
     chance = random.Random(5)

@@ -375,6 +375,7 @@ def test_a_comparison_to_send_without_texts_names_no_text_as_a_part_of_the_datas
         assert (asked in text) is has_texts
 
 
+@pytest.mark.slow
 def test_a_file_to_send_without_texts_names_no_target_that_is_a_text(bench: Workbench) -> None:
     names = [f"Aisha Bello, aisha.bello{n}@example.org" for n in range(2)]
     targets = [names[n % 2] for n in range(20)]
