@@ -22,7 +22,8 @@ from workbench.api.pipeline import evaluate_gates
 from workbench.evaluation.alarms import Alarm, alarms, watches
 from workbench.job.file import MIN_ANSWERED, GatesTable
 from workbench.job.job import parse_job
-from workbench.ledger.entries import ChangeAccepted
+from workbench.ledger.entries import ChangeAccepted, GateDecided
+from workbench.ledger.ingest import record as record_entries
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.records.outcomes import Outcome
@@ -203,13 +204,18 @@ def test_a_change_is_accepted_and_opened_again(bench: Workbench, made_once: Made
     made_once(bench, dropped)
     opened = bench.json("runs")[0]["open_alarms"]
     assert [(one["model"], one["state"], one["kind"]) for one in opened] == [("quill", "open", "worse")]
-    done = bench("accept", "j", "--reason", "known")
+    done = bench("accept", "j", "--reason", "known: Q3 moved")
     assert done.stdout.startswith("accepted: quill is ")
     assert "`workbench accept --reopen j` takes that back" in done.stderr
     assert bench.json("runs")[0]["open_alarms"] == []
     with reading(bench.ledger) as reader:
         (alarm,) = alarms(reader)
-    assert (alarm.state, alarm.reason) == ("accepted", "known")
+    assert (alarm.state, alarm.reason) == ("accepted", "known: Q3 moved")
+    gate = GateDecided("r28", datetime(2020, 1, 1, tzinfo=UTC), "steady", "open", "quill is below", "exact", "quill")
+    record_entries(bench.ledger, [gate])
+    since = "he gates stand as they were decided; since then: accepted: known: Q3 moved"
+    assert f"t{since}" in bench("show").stdout
+    assert f"T{since}." in pages(bench, 28)["run"]
     assert bench("accept", "j", "--reopen").stdout.startswith("open again: quill is ")
     assert bench.json("runs")[0]["open_alarms"] == opened, "as if it had never been accepted"
 
@@ -252,6 +258,7 @@ def test_pages_say_what_a_job_shows_that_watches_for_nothing(bench: Workbench) -
     shown = pages(bench, 28)
     assert "1 job: 1 fine" in shown["index"]
     assert "accepted: the new version is cheaper" in shown["job"]
+    assert "since then" not in shown["run"] + bench("show").stdout, "no gate is open"
 
 
 @pytest.mark.slow

@@ -193,7 +193,7 @@ def test_readings_are_listed_and_taken_back(account: Account) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("m"))
     bench("run", "job.toml", "--no-report")
-    said = bench("allowance", "reading", "--left", "31k", "--of", "40000").stdout
+    said = bench("allowance", "reading", "--left", "31k", "--of", "40k").stdout
     assert "others: 8" in said
     (one,) = bench.json("allowance", "readings")
     assert (one["of_what"], one["said"], one["total_units"]) == ("left", "31k", 40_000)

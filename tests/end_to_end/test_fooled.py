@@ -631,7 +631,7 @@ def test_an_agreement_is_said_with_what_decides_it(bench: Workbench) -> None:
     chance = random.Random(5)
     targets = [str(chance.randrange(2)) for _ in range(60)]
     said = {
-        (f"m{m}", n): target if chance.random() < 0.8 - 0.02 * m else "2"
+        (f"m{m}", n): target if chance.random() < 0.9 - 0.05 * m else "2"
         for m in range(8)
         for n, target in enumerate(targets)
     }
@@ -651,7 +651,7 @@ def test_an_agreement_is_said_with_what_decides_it(bench: Workbench) -> None:
         r"[+−]\d\S*( \[\S+ \S+\]| \(adjusted p [^)]+\)|): (better|worse|no difference shown)",
         bench("compare", "r1", "--no-report").stdout,
     )
-    assert lines
+    assert any(bounds.startswith(" (adjusted p") for bounds, _ in lines), "else nothing is tried here"
     for bounds, verdict_ in lines:
         ends = re.findall(r"[+−]?\d[\d.]*", bounds) if "[" in bounds else []
         holds_0 = len(ends) == 2 and ends[0].startswith("−") and not ends[1].startswith("−")

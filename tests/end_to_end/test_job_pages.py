@@ -17,6 +17,7 @@ from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.records.outcomes import Outcome
 from workbench.report.tables import job_page_name
+from workbench.scoring.exact import Exact
 from workbench.wording.changes import change_text
 
 RIGHT, HALF = [1.0] * 40, [1.0, 0.0] * 20
@@ -41,6 +42,15 @@ def test_a_model_that_became_worse_is_named_with_its_counts(bench: Workbench) ->
     assert index.text.count("<td>–</td>") == 0, "it has a next occasion"
     assert "2 runs; the newest is complete. mini scores 50.0 points less by “exact”" in job_page.text
     assert "Beside the run before: no difference shown for 1 model" in job_page.text
+
+
+@pytest.mark.slow
+def test_the_bars_of_a_model_have_the_same_place_in_each_run(bench: Workbench) -> None:
+    record(bench, "r1", {"b": RIGHT, "a": RIGHT}, scorers=["exact"])
+    record(bench, "r2", {"a": HALF, "b": RIGHT}, scorers=["exact"])
+    _, job_page = pages(bench)
+    rows = [re.findall(r'title="(\w): ', row) for row in job_page.text.split("<tr")]
+    assert [row for row in rows if row] == [["b", "a"]] * 2
 
 
 @pytest.mark.slow
@@ -191,6 +201,9 @@ def test_without_a_score_to_stand_beside_a_model_without_any_has_no_line(bench: 
     index, _ = pages(bench)
     assert 'class="score-line"' not in index.text
     assert "unscored" in index.text
+    record(bench, "r2", {"gone": [None] * 40, "too": [None] * 40}, outcomes=lost | {("too", n): Outcome.ROUTE_DOWN for n in range(40)},
+           scorers=["exact"], status="incomplete")  # fmt: skip
+    assert "Every mean is over" not in Path(bench.json("report", "last")["report"]).read_text() + bench("show").stdout
 
 
 @pytest.mark.slow
@@ -359,6 +372,18 @@ def test_samples_of_one_cluster_are_not_taken_for_independent_ones(bench: Workbe
     assert (change.verdict, compared["verdict"]) == ("none shown", "none shown")
     assert change.adjusted_p == pytest.approx(compared["adjusted_p"])
     assert "25.0 points less" in change_text(change)
+
+
+def test_a_difference_that_is_the_same_everywhere_is_tested_as_a_comparison_does(bench: Workbench) -> None:
+    """Ten times a third of a mark: the sign test shows it (p .002), what the scale allows of samples not met does not (p .145)."""
+    record(bench, "r1", {"m": [1.0] * 10}, scorers=["exact"], config=Exact().settings)
+    record(bench, "r2", {"m": [0.7] * 10}, scorers=["exact"], config=Exact().settings)
+    with reading(bench.ledger) as reader:
+        (change,) = job_changes(reader)["j"]
+    (compared,) = bench.json("compare", "r1", "r2")["differences"]
+    assert (change.verdict, compared["verdict"]) == ("none shown", "none shown")
+    assert change.adjusted_p == pytest.approx(compared["adjusted_p"])
+    assert change.known.method == compared["found"]["method"] == "exact bound"
 
 
 @pytest.mark.slow

@@ -186,6 +186,21 @@ def test_the_constant_is_the_best_one_on_the_samples_that_are_left(bench: Workbe
 
 
 @pytest.mark.slow
+def test_a_column_has_the_scores_of_a_sample_that_is_put_back(bench: Workbench) -> None:
+    """Scored again meanwhile, it had none of the sample that was taken out, and nothing brought it back."""
+    grading(bench, columns='reference = { "last year" = "old" }')
+    bench("run", "job.toml", "--local", "--no-report", "--ledger", "local.duckdb")
+    before = by_kind(bench.json("show", "--ledger", "local.duckdb"))
+    for restore, scored in (((), ("--job", "job.toml")), (("--restore",), ())):
+        bench("invalidate", "last", "--sample", "e1", "--reason", "wrong", *restore, "--ledger", "local.duckdb")
+        if scored:
+            bench("score", "last", *scored, "--ledger", "local.duckdb")
+            found = by_kind(bench.json("show", "--ledger", "local.duckdb"))
+            assert {one["samples"] for one in found.values()} == {39}
+    assert by_kind(bench.json("show", "--ledger", "local.duckdb")) == before
+
+
+@pytest.mark.slow
 def test_what_is_said_between_models_does_not_change(graded: Workbench, tmp_path: Path) -> None:
     def between() -> list[Any]:
         return [

@@ -241,6 +241,27 @@ def test_an_occasion_that_comes_while_a_run_is_planned_is_run(tmp_path: Path) ->
 
 
 @pytest.mark.slow
+def test_a_timer_that_asks_while_the_run_of_before_goes_on_is_quiet(tmp_path: Path) -> None:
+    """A crontab would send a letter each five minutes of a long run."""
+    with OddServer() as odd:
+        bench = Workbench(tmp_path, None)
+        bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": odd.key}
+        bench.write("sums.jsonl", '{"input": "held", "target": 4}\n')
+        bench.write("often.toml", scheduled('on_calendar = "*:*:*"').replace("sim/instant", "m"))
+        process = bench.start("run", "often.toml", "--occasion", "due", "--no-report", "--json")
+        until(lambda: odd.requests)
+        asked = bench("run", "often.toml", "--occasion", "due", "--no-report")
+        assert (asked.stdout, asked.stderr) == ("", "")
+        said = bench.json("run", "often.toml", "--occasion", "due", "--no-report")
+        assert (said["status"], said["next_at"]) == ("not_due", None)
+        assert "wait for it, or end it" in said["reason"]
+        process.send_signal(signal.SIGTERM)
+        odd.let_go()
+        process.communicate(timeout=60)
+        assert len(odd.requests) == 1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["after the deadline", "while scores are made"])
 def test_a_process_that_is_told_to_stop_begins_no_other_occasion(tmp_path: Path, when: str) -> None:
     bench = Workbench(tmp_path, None)

@@ -166,6 +166,7 @@ def check_caps(job: Job, caps: Sequence[Cap], without_weight: Sequence[str], mod
         InputError: A model has no weight, or no `max_tokens`, or a cap is less than a request may use.
     """
     uncapped = [model.id for model in models if model.max_tokens is None]
+    least = min((model.max_tokens or 0 for model in models), default=0)
     for cap in caps:
         if cap.most <= 0:
             raise InputError(Fault(f"the cap of {cap.words}", "it leaves no room for a request"))
@@ -176,7 +177,6 @@ def check_caps(job: Job, caps: Sequence[Cap], without_weight: Sequence[str], mod
         if cap.kind != "requests" and uncapped:
             problem = f"{uncapped[0]!r} has no max_tokens, so that nothing bounds a request"
             raise InputError(Fault(f"the cap of {cap.words}", problem, f"set it in {job.where('request')}"))
-        least = min((model.max_tokens or 0 for model in models), default=0)
         if cap.kind == "tokens" and cap.most < least:
             problem = f"it has no room for a request, whose answer may take {count(least)} tokens"
             raise InputError(

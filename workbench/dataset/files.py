@@ -50,6 +50,9 @@ _OF_A_SCRIPT, _OF_WORDS, _TOLD_BY_BYTES = 0.75, 0.3, 4096
 _LEAST_LETTERS = 3  # one or two are a letter of some script in every encoding
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
+_WINDOWS_SIGNS = re.compile(rb"[\x80-\x9f]")
+"""Where Latin-1 has nothing that is seen, Windows-1252 has its quotes, dashes and the euro."""
+_ASCII = re.compile(r"[\0-\x7f]")
 _IN_A_WORD = re.compile(rb"(?<![\x80-\xff])[A-Za-z][\x80-\xff]{1,2}(?![\x80-\xff])")
 """An accented letter or two after one without: what follows another's first byte may look like a letter, too."""
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
@@ -317,18 +320,13 @@ def likely_encoding(data: bytes) -> str:
     """
     first = _NOT_ASCII.search(data)
     data = data[max(first.start() - 2, 0) :][:_TOLD_BY_BYTES] if first else data
-    western = "is it Latin-1?"
-    if re.search(
-        rb"[\x80-\x9f]", data
-    ):  # there Latin-1 has nothing that is seen, and Windows its quotes, dashes and the euro
-        western = "is it Windows-1252? iconv -f CP1252 -t UTF-8"
+    western = "is it Windows-1252? iconv -f CP1252 -t UTF-8" if _WINDOWS_SIGNS.search(data) else "is it Latin-1?"
     if len(_IN_A_WORD.findall(data)) > _OF_WORDS * len(_NOT_ASCII.findall(data)):
         return western
     for name, title, script in _ENCODINGS:
         with contextlib.suppress(UnicodeDecodeError):
-            text = re.sub(
-                r"[\0-\x7f]", "", codecs.getincrementaldecoder(name)().decode(data)
-            )  # the last sign may be cut
+            # an incremental one: the last sign may be cut
+            text = _ASCII.sub("", codecs.getincrementaldecoder(name)().decode(data))
             is_text = len(text) >= _LEAST_LETTERS and len(script.findall(text)) >= _OF_A_SCRIPT * len(text)
             if is_text and (name != "EUC-JP" or _KANA.search(text)):
                 return f"is it {title}? iconv -f {name} -t UTF-8"

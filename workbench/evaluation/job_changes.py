@@ -10,7 +10,7 @@ from workbench.evaluation.differing import NO_MATTER
 from workbench.ledger.job_rows import JobCourse, JobRun
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import BesideBefore, CountedDifferences
-from workbench.stats.paired import LEVEL, Bounded, Paired, holm, of_counts, paired
+from workbench.stats.paired import LEVEL, Bounded, Paired, holm, of_counts, paired, with_bound
 
 
 class JobChange(msgspec.Struct, frozen=True):
@@ -70,8 +70,8 @@ def _pair(counted: CountedDifferences) -> Paired:
         newest, before, clusters = zip(
             *((one["newest"], one["before"], one["cluster"]) for one in counted["clustered"]), strict=True
         )
-        return paired(newest, before, clusters)
-    return of_counts(
+        return paired(newest, before, clusters, span=counted["span"])
+    found = of_counts(
         counted["samples"],
         counted["better"],
         counted["worse"],
@@ -79,6 +79,7 @@ def _pair(counted: CountedDifferences) -> Paired:
         counted["deviation"],
         is_binary=counted["is_binary"],
     )
+    return with_bound(found, counted["span"])
 
 
 _TOLD_APART = {"dataset", "scorers"}

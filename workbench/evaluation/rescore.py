@@ -130,11 +130,12 @@ def _recorded_references(
     columns: DatasetColumns | None,
     samples: Mapping[str, Sample],
 ) -> list[ReferenceScored]:
-    """Return what scores without a model on those of some samples that count, where that is not what the ledger has."""
+    """Return what scores without a model on some samples, where that is not what the ledger has."""
     taken_out = {row.scored_key for row in reader.all(RunSampleKey, run_id=run_id) if row.invalid}
     # by their keys, as a plan has them: of many targets some are tried and drawn, and answers come in another order each time
-    counted = {key: sample for key, sample in sorted(samples.items()) if key not in taken_out}
-    asked = _AskedSamples(counted, cluster_column(reader.only(Provenance, run_id=run_id).job_toml))
+    all_of_them = dict(sorted(samples.items()))
+    counted = {key: sample for key, sample in all_of_them.items() if key not in taken_out}
+    asked = _AskedSamples(all_of_them, counted, cluster_column(reader.only(Provenance, run_id=run_id).job_toml))
     return list(_references(run_id, asked, scorers, columns, reader.all(ReferenceRow, run_ids=[run_id])))
 
 
@@ -142,6 +143,8 @@ class _AskedSamples(NamedTuple):
     """What a run asked."""
 
     samples: dict[str, Sample]
+    counted: dict[str, Sample]
+    """Those that were not taken out: a constant is chosen by them. A column's scores are left out when they are read."""
     cluster: str | None
     """The column that its job names as that of the clusters."""
 
@@ -157,7 +160,7 @@ def _references(
     now = newer_than(old.recorded_at for old in before)
     for scorer in scorers:
         held = [_held(row, now) for row in before if row.scorer == scorer.named]
-        found = [_entry(run_id, now, scorer, one) for one in reference_scores(asked.samples, scorer, asked.cluster)]
+        found = [_entry(run_id, now, scorer, one) for one in reference_scores(asked.counted, scorer, asked.cluster)]
         if columns is None:
             found += [one for one in held if one.reference in ("column", "people")]
         else:

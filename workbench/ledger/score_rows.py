@@ -426,6 +426,8 @@ class CountedDifferences(TypedDict):
     difference: float
     deviation: float | None
     is_binary: bool
+    span: float | None
+    """The length of the scale; None where some sample has none."""
     clustered: list[ClusteredScores] | None
     """Where the samples have clusters."""
 

@@ -41,7 +41,7 @@ class Drawable:
         """Return the same value with every text in it made drawable."""
         match value:
             case str():
-                return value if value.startswith(_MIXED) else self._text(value)
+                return value if _COLOUR.fullmatch(value) else self._text(value)
             case dict():
                 return {key: self(item) for key, item in value.items()}
             case list():
@@ -74,6 +74,8 @@ MODEL_COLOURS = 12
 _MIXES = ("", "55%, var(--ink)", "50%, var(--ground)", "30%, var(--ink)")
 """What a colour is mixed with where it comes again."""
 _MIXED = "color-mix(in oklab, "
+_COLOUR = re.compile(rf"{re.escape(_MIXED)}var\(--m\d+\) [\w%, ()-]+\)")
+"""One of these, whose end is not to be clipped."""
 _AXIS_PX = 40
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 
 import msgspec
 
@@ -166,23 +166,14 @@ def paired(
     # as floats 0.4 - 0.3 and 0.3 - 0.2 are not equal
     better, worse = sum(value > 1e-9 for value in differences), sum(value < -1e-9 for value in differences)
     if clusters is not None and len(set(clusters)) < n:
-        found = _clustered(differences, clusters, better, worse)
-        sizes = Counter(clusters)
-        alike = len(sizes), max(sizes.values()) * len(sizes) / n
-    else:
-        is_binary = all(value in (0.0, 1.0) for values in (one, other) for value in values)
-        deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in differences) / (n - 1)) if n > 1 else None
-        found, alike = of_counts(n, better, worse, mean, deviation, is_binary=is_binary), (n, 1.0)
-    is_binary = found.method.startswith("McNemar")
-    if span is None or not (found.method.startswith("sign") or not (better or worse)):
-        return found
-    bound = Alike(*alike, span)
-    method = found.method if is_binary else found.method.replace("sign test", "exact bound")
-    return msgspec.structs.replace(found, alike=bound, p_value=bound.p_value(mean), method=method)
+        return with_bound(_clustered(differences, clusters, better, worse), span, Counter(clusters).values())
+    is_binary = all(value in (0.0, 1.0) for values in (one, other) for value in values)
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in differences) / (n - 1)) if n > 1 else None
+    return with_bound(of_counts(n, better, worse, mean, deviation, is_binary=is_binary), span)
 
 
 def of_counts(n: int, better: int, worse: int, mean: float, deviation: float | None, *, is_binary: bool) -> Paired:
-    """Return the same from what `paired` needs of the samples.
+    """Return the same from what it needs of samples that are independent, without a scale (see `with_bound`).
 
     Args:
         mean: Of the differences.
@@ -197,6 +188,20 @@ def of_counts(n: int, better: int, worse: int, mean: float, deviation: float | N
         return Paired(n, better, worse, mean, proportions.sign_test(better, worse), "sign test")
     error = deviation / math.sqrt(n)
     return Paired(n, better, worse, mean, _t_test(mean, error, n - 1), "paired t test", error, n - 1)
+
+
+def with_bound(found: Paired, span: float | None, sizes: Collection[int] | None = None) -> Paired:
+    """Return a test, where its samples differ by the same or not at all with what bounds that (see `Alike`).
+
+    Args:
+        span: The length of the scale; None: none is known.
+        sizes: How many samples each cluster has; None: the samples are independent.
+    """
+    if span is None or not (found.method.startswith("sign") or not (found.better or found.worse)):
+        return found
+    bound = Alike(found.n, 1.0, span) if sizes is None else Alike(len(sizes), max(sizes) * len(sizes) / found.n, span)
+    method = found.method.replace("sign test", "exact bound")
+    return msgspec.structs.replace(found, alike=bound, p_value=bound.p_value(found.difference), method=method)
 
 
 def _clustered(differences: Sequence[float], clusters: Sequence[Hashable], better: int, worse: int) -> Paired:

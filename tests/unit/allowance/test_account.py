@@ -21,7 +21,7 @@ from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 from workbench.settings.file import AllowanceSettings, WeightSettings
-from workbench.wording.allowance import headline, missing, runs_out
+from workbench.wording.allowance import headline, missing, runs_out, units, used_text
 
 
 class Known(NamedTuple):
@@ -254,6 +254,23 @@ def test_a_call_over_the_begin_of_a_window_widens_the_range(tmp_path: Path) -> N
     take_reading(ledger, "used", "1000", WINDOW_START + DAY, None)
     found = stood(ledger)
     assert of_others(found.points[-1]) == pytest.approx((0, 1000.5), abs=1), "it may count to either window"
+
+
+@pytest.mark.parametrize(
+    ("used", "share", "said"),
+    [
+        ((996, 999), (0.996, 0.999), "Used: 99 % to over 99 % of 1 000 tokens."),
+        ((1000, 1000), (1.0, 1.0), "Used: all of 1 000 tokens."),
+        ((100, math.inf), (0.1, 1.0), "Used: at least 10 % of 1 000 tokens; how much more others used is unknown."),
+        (None, (0.101, 1.0), "Used: at least 10 % of 1 000 tokens; how much more others used is unknown."),
+        ((1, 2), (0.001, 0.002), "Used: under 1 % to 1 % of 1 000 tokens."),
+    ],
+)
+def test_what_is_used_is_said_by_bounds_that_hold(
+    tmp_path: Path, used: tuple[float, float] | None, share: tuple[float, float], said: str
+) -> None:
+    state = stood(told(tmp_path, total_units=1000))
+    assert used_text(msgspec.structs.replace(state, used=used, total=1000), share) == said.replace("1 000", units(1000))
 
 
 def test_a_refusal_says_that_all_is_used_until_something_is_answered_again(tmp_path: Path) -> None:

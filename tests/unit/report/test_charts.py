@@ -71,6 +71,15 @@ def test_the_parts_of_a_completion_are_named_and_add_up() -> None:
     assert drawn == {"prompt": 5, "completion without reasoning": 10, "reasoning": 20}
 
 
+def test_usage_that_was_not_reported_is_no_bar_of_nothing() -> None:
+    used = [RunTokens("a", 1, 5, 30, 20, 35, 0, 0), RunTokens("b", 1, None, None, None, None, 1, 0)]
+    bars, said = token_chart(used, TOKEN_PARTS, "model")["layer"]
+    assert bars["mark"]["type"] == "bar"
+    assert said["data"]["values"] == [{"by": "b", "says": "not reported"}]
+    assert said["encoding"]["y"]["sort"] == ["a", "b"]
+    assert said["encoding"]["text"]["field"] == "says"
+
+
 def test_a_legend_is_not_as_faint_as_the_intervals() -> None:
     rows = [
         {"series": name, "at": f"2026-11-0{day}T00:00:00Z", "when": "", "mean": 0.5, "low": 0.4, "high": 0.6}

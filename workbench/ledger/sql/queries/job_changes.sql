@@ -1,8 +1,9 @@
 -- The newest run of each job beside the one before it, both settled: by model (and variant), the differences by the job's first scorer
 -- (see `sample_scores`) on the samples that both were asked: of those that are known of both, and of all at the lowest and at the
 -- highest that they can be (NULL: no scale says so). Of each, how many samples there are, are better and are worse, the
--- differences' mean and standard deviation, whether all scores are 0 or 1, and the scores by cluster (see `cluster_of`), where
--- some sample has one; one without is a cluster of its own. Samples of which both runs use the same answers are left out: they cannot differ.
+-- differences' mean and standard deviation, whether all scores are 0 or 1, the length of the scale (NULL: some sample has none), and
+-- the scores by cluster (see `cluster_of`), where some sample has one; one without is a cluster of its own. Samples of which both
+-- runs use the same answers are left out: they cannot differ.
 -- Parameters: none
 WITH ended AS (
     SELECT job, run_id, started_at, scorers[1] AS scorer,
@@ -16,17 +17,20 @@ pair AS (
     WHERE newest.place = 1 AND newest.scorer IS NOT NULL
 ),
 by_sample AS (
-    SELECT sample.* EXCLUDE (cluster), cluster_of('cluster', sample.cluster, sample.own_id, content.sample) AS cluster
+    SELECT sample.* EXCLUDE (cluster), sample.scale[2] - sample.scale[1] AS span,
+        cluster_of('cluster', sample.cluster, sample.own_id, content.sample) AS cluster
     FROM sample_scores((SELECT list(run_id) FROM (SELECT run_id FROM pair UNION SELECT before_run_id FROM pair))) AS sample
     LEFT JOIN samples AS content ON content.sample_key = sample.content_key
     WHERE sample.excluded IS NULL
 ),
 beside AS (
-    SELECT pair.job, pair.run_id, pair.before_run_id, pair.scorer, newest.side AS model, unnest([
-        {ends: 'known', one: newest.value, other: before.value, cluster: newest.cluster, own: newest.sample_key},
-        {ends: 'lowest', one: newest.low, other: before.high, cluster: newest.cluster, own: newest.sample_key},
-        {ends: 'highest', one: newest.high, other: before.low, cluster: newest.cluster, own: newest.sample_key}
-    ]) AS found
+    SELECT pair.job, pair.run_id, pair.before_run_id, pair.scorer, newest.side AS model,
+        CASE WHEN newest.span IS NOT NULL AND before.span IS NOT NULL THEN greatest(newest.span, before.span) END AS span,
+        unnest([
+            {ends: 'known', one: newest.value, other: before.value, cluster: newest.cluster, own: newest.sample_key},
+            {ends: 'lowest', one: newest.low, other: before.high, cluster: newest.cluster, own: newest.sample_key},
+            {ends: 'highest', one: newest.high, other: before.low, cluster: newest.cluster, own: newest.sample_key}
+        ]) AS found
     FROM pair
     JOIN by_sample AS newest ON newest.run_id = pair.run_id AND newest.scorer = pair.scorer
     JOIN by_sample AS before
@@ -42,6 +46,7 @@ tested AS (
             difference: avg(found.one - found.other),
             deviation: stddev_samp(found.one - found.other),
             is_binary: bool_and(found.one IN (0, 1) AND found.other IN (0, 1)),
+            span: CASE WHEN count(span) = count(*) THEN max(span) END,
             clustered: CASE WHEN count(found.cluster) > 0
                 THEN list({newest: found.one, before: found.other, cluster: coalesce(found.cluster, found.own)})
                     FILTER (found.one IS NOT NULL AND found.other IS NOT NULL) END
