@@ -13,12 +13,11 @@ from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.unit.ledger.ledger_rows import every_kind
-from workbench.errors import WorkbenchError
 from workbench.ledger.answer_rows import BodyText, CallTexts
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import QueryRow, RunId
 from workbench.ledger.schema import sql
-from workbench.ledger.score_rows import SideSample
+from workbench.ledger.score_rows import BesideBefore, JobPair, SideSample
 from workbench.ledger.store import Ledger
 from workbench.local_platform.server import ThreadedServer
 from workbench.records.outcomes import UNKNOWN_REASON
@@ -131,28 +130,35 @@ def test_every_row_is_what_its_struct_promises(
 
 
 @pytest.mark.slow
-def test_about_one_run_every_query_about_it_answers_the_same(
-    reader: Reader, parameters_of: Callable[[type[QueryRow]], dict[str, Any]]
+@pytest.mark.parametrize("several", [False, True])
+def test_about_some_runs_every_query_about_them_answers_the_same(
+    reader: Reader, parameters_of: Callable[[type[QueryRow]], dict[str, Any]], several: bool
 ) -> None:
     """Of every run: one that failed in part, one that uses its answers, those of a job with clusters, and a probe."""
     about_runs = [
         (kind, parameters) for kind in KINDS if not {"run_id", "run_ids"}.isdisjoint(parameters := parameters_of(kind))
     ]
     assert len(about_runs) > 40
-    for run in reader.all(RunId):
-        about_it = {"run_id": run.run_id, "run_ids": [run.run_id], "answer_run_id": run.run_id}
+    every = [run.run_id for run in reader.all(RunId)]
+    for run_id, other in zip(every, [*every[1:], every[0]], strict=True):
+        run_ids = [run_id, other] if several else [run_id]
+        about_them = {"run_id": run_id, "run_ids": run_ids, "answer_run_id": run_id}
         for kind, parameters in about_runs:
-            asked = {name: about_it.get(name, value) for name, value in parameters.items()}
-            both = [rows_of(asking, kind.query, **asked) for asking in (reader.about(run.run_id), reader)]
+            asked = {name: about_them.get(name, value) for name, value in parameters.items()}
+            both = [rows_of(asking, kind.query, **asked) for asking in (reader.about(*run_ids), reader)]
             assert in_any_order(both[0]) == in_any_order(both[1]), kind.query
+        for rule in ("accept", "exclude"):
+            asked = {"run_ids": run_ids, "scorer": "numeric", "cluster": None, "on_fallback": rule}
+            assert reader.about(*run_ids).all(SideSample, **asked) == reader.all(SideSample, **asked)
 
 
 @pytest.mark.slow
-def test_about_one_run_no_score_is_by_another_rule_than_its_jobs(reader: Reader) -> None:
-    by_another = {"on_fallback": "accept", "scorer": "numeric", "cluster": None}
-    scored = [run.run_id for run in reader.all(RunId) if reader.all(SideSample, run_ids=[run.run_id], **by_another)]
-    with pytest.raises(WorkbenchError, match="only by the rule of its job"):
-        reader.about(scored[0]).all(SideSample, run_ids=scored[:1], **by_another)
+def test_about_the_two_newest_runs_of_each_job_their_changes_are_the_same(reader: Reader) -> None:
+    runs = [run for pair in reader.all(JobPair) for run in (pair.run_id, pair.before_run_id)]
+    assert runs
+    found = reader.all(BesideBefore)
+    assert found
+    assert reader.about(*runs).all(BesideBefore) == found
 
 
 def in_any_order(rows: list[dict[str, Any]]) -> list[str]:

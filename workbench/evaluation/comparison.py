@@ -191,12 +191,13 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
     if wanted.baseline is not None and len(run_ids) > 1:
         first = find_run(reader, wanted.baseline)
         run_ids = [first, *(run_id for run_id in run_ids if run_id != first)]
-    runs = [reader.only(Provenance, run_id=run_id) for run_id in run_ids]
+    about = reader.about(*run_ids)
+    runs = [about.only(Provenance, run_id=run_id) for run_id in run_ids]
     _require_one_reducer(runs)
-    settings = sorted(reader.all(RunScorer, run_ids=run_ids), key=lambda row: run_ids.index(row.run_id))
+    settings = sorted(about.all(RunScorer, run_ids=run_ids), key=lambda row: run_ids.index(row.run_id))
     chosen = _scorer(wanted.scorer, settings, len(run_ids))
     on_fallback = _on_fallback(wanted, runs[0])
-    there = sides_of(reader, run_ids, chosen, cluster=wanted.cluster, on_fallback=on_fallback)
+    there = sides_of(about, run_ids, chosen, cluster=wanted.cluster, on_fallback=on_fallback)
     _check(wanted, there.sides, run_ids)
     order = {(run.run_id, model): place for run in runs for place, model in enumerate(sides_asked(run))}
     least = least_answered(runs)
@@ -212,7 +213,7 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
     standing = [alarm for job in dict.fromkeys(run.job for run in runs) for alarm in open_alarms(reader, job)]
     compared = Sides(sides, there.samples, there.are_shares, there.figures)
     unlike: list[Differing] = [
-        *differing(reader, runs, settings, chosen, compared, on_fallback=on_fallback),
+        *differing(about, runs, settings, chosen, compared, on_fallback=on_fallback),
         *_of_clusters(wanted.cluster, sides, there.samples),
     ]
     planned = {
@@ -222,16 +223,16 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
             run, {side.model: side.asked for side in there.sides if side.run_id == run.run_id}
         ).items()
     }
-    references = _references(reader, max(runs, key=lambda run: run.started_at), there, chosen, sides)
+    references = _references(about, max(runs, key=lambda run: run.started_at), there, chosen, sides)
     by_it = [row for row in settings if row.scorer == chosen]
-    answers = target_answers(reader, run_ids, by_it, cluster=wanted.cluster, on_fallback=on_fallback)
+    answers = target_answers(about, run_ids, by_it, cluster=wanted.cluster, on_fallback=on_fallback)
     return ComparisonInput(
         chosen, runs, sides, unlike, there.are_shares, on_fallback, planned, least, standing, references,
-        *per_right(reader, runs, compared, on_fallback, weighing), "" if weighing is None else weighing.unit,
-        judged_twice(reader, sorted(settings, key=lambda row: row.scorer != chosen), {side.model for side in sides},
+        *per_right(about, runs, compared, on_fallback, weighing), "" if weighing is None else weighing.unit,
+        judged_twice(about, sorted(settings, key=lambda row: row.scorer != chosen), {side.model for side in sides},
                      cluster=wanted.cluster, on_fallback=on_fallback),
         _margin(wanted.margin, runs, chosen, are_shares=there.are_shares),
-        there.sides, there.samples, _metadata(reader, run_ids), answers,
+        there.sides, there.samples, _metadata(about, run_ids), answers,
     )  # fmt: skip
 
 

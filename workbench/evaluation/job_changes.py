@@ -9,7 +9,7 @@ from workbench.display.text import plural
 from workbench.evaluation.differing import NO_MATTER
 from workbench.ledger.job_rows import JobCourse, JobRun
 from workbench.ledger.queries import Reader
-from workbench.ledger.score_rows import BesideBefore, CountedDifferences
+from workbench.ledger.score_rows import BesideBefore, CountedDifferences, JobPair
 from workbench.stats.paired import LEVEL, Bounded, Paired, holm, of_counts, paired, with_bound
 
 
@@ -45,7 +45,8 @@ def job_changes(reader: Reader) -> dict[str, list[JobChange]]:
     """By job what its two newest runs show of each model, where they asked anything again."""
     found: dict[str, list[JobChange]] = {}
     rows: dict[str, list[tuple[BesideBefore, Bounded]]] = {}
-    for row in reader.all(BesideBefore):
+    runs = [run for pair in reader.all(JobPair) for run in (pair.run_id, pair.before_run_id)]
+    for row in reader.about(*runs).all(BesideBefore) if runs else ():
         rows.setdefault(row.job, []).append((row, _bounded(row)))
     for name, pairs in rows.items():
         adjusted = holm([1.0 if pair.p_value is None else pair.p_value for _, pair in pairs])

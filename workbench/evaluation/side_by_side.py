@@ -71,13 +71,14 @@ def texts_of(reader: Reader, material: ComparisonInput, keys: Iterable[str]) -> 
     rows = {(side, row.sample_key): row for side, found in material.samples.items() for row in found}
     names: dict[str, str] = {row.sample_key: row.sample_id for row in rows.values()}
     samples = {}
-    for text in reader.all(SampleText, keys=wanted):
+    run_ids = [run.run_id for run in material.runs]
+    about = reader.about(*run_ids)
+    for text in about.all(SampleText, keys=wanted):
         content, key = msgspec.json.decode(text.sample), text.sample_key
         samples[key] = AskedSample(names.get(key, key), _text(content.get("input")), _text(content.get("target")))
-    run_ids = [run.run_id for run in material.runs]
     answers: dict[tuple[str, str, str], list[SampleAnswer]] = {}
     parameters = {"run_ids": run_ids, "sample_keys": wanted, "scorer": material.scorer, "most_chars": MOST_CHARS}
-    for row in reader.all(SideAnswer, **parameters):
+    for row in about.all(SideAnswer, **parameters):
         answers.setdefault((row.run_id, row.model, row.sample_key), []).append(
             _answer_of(row, rows.get(((row.run_id, row.model), row.sample_key)), material.on_fallback)
         )

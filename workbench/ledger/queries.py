@@ -43,25 +43,25 @@ class Reader:
         self._ledger, self._united, self._narrowed = ledger, united, narrowed
         self._engine = engine
         self._most_memory_mib = most_memory_mib
-        self._about: dict[str, Reader] = {}
+        self._about: dict[tuple[str, ...], Reader] = {}
 
     @property
     def zone(self) -> str:
         """Whose days the account's days are."""
         return self._ledger.zone
 
-    def about(self, run_id: str) -> "Reader":
-        """Return a reader for the queries about one run, which reads what the run has once for all of them.
+    def about(self, *run_ids: str) -> "Reader":
+        """Return a reader for the queries about some runs, which reads no other's rows; of one run all of them read these once.
 
         What it answers to any other query is not defined.
         """
         if self._narrowed is not None:
             return self
-        if run_id not in self._about:
-            schema = f"run_{len(self._about)}"
-            tables = RunTables(self._united, self._engine.started(), schema, run_id)
-            self._about[run_id] = Reader(self._ledger, self._engine, self._united, self._most_memory_mib, tables)
-        return self._about[run_id]
+        if run_ids not in self._about:
+            schema = f"about_{len(self._about)}"
+            tables = RunTables(self._united, self._engine.started(), schema, run_ids)
+            self._about[run_ids] = Reader(self._ledger, self._engine, self._united, self._most_memory_mib, tables)
+        return self._about[run_ids]
 
     def _rows(self, query: str, **parameters: Any) -> list[Row]:
         """Return all rows of a query in `sql/queries/`, as dictionaries in the query's column order."""

@@ -432,6 +432,15 @@ class CountedDifferences(TypedDict):
     """Where the samples have clusters."""
 
 
+class JobPair(QueryRow, frozen=True):
+    """The newest run of a job that is settled, and the one before it."""
+
+    query = "job_pairs"
+
+    run_id: str
+    before_run_id: str
+
+
 class BesideBefore(QueryRow, frozen=True):
     """A model of the newest run of a job beside the run before it."""
 

@@ -59,7 +59,7 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     runs = [ends[run_id] for run_id in logged]
     needs = [run for job in jobs if needs_action(run := ends[job.last_run_id])]
     began = {run.run_id: reader.only(Provenance, run_id=run.run_id) for run in needs}
-    means = result(reader, ModelMean, most=len(run_ids), run_ids=run_ids)
+    means = result(reader.about(*run_ids), ModelMean, most=len(run_ids), run_ids=run_ids)
     scores = [row for row in means.rows if row.model is not None]
     changes, alarms, drops = asked.changes, open_of(asked.watched()), open_of(asked.unwatched())
     now = clock.now()

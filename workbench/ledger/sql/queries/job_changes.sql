@@ -1,27 +1,23 @@
--- The newest run of each job beside the one before it, both settled: by model (and variant), the differences by the job's first scorer
+-- The newest run of each job beside the one before it (see `job_pairs`): by model (and variant), the differences by the job's first scorer
 -- (see `sample_scores`) on the samples that both were asked: of those that are known of both, and of all at the lowest and at the
 -- highest that they can be (NULL: no scale says so). Of each, how many samples there are, are better and are worse, the
 -- differences' mean and standard deviation, whether all scores are 0 or 1, the length of the scale (NULL: some sample has none), and
 -- the scores by cluster (see `cluster_of`), where some sample has one; one without is a cluster of its own. Samples of which both
 -- runs use the same answers are left out: they cannot differ.
 -- Parameters: none
-WITH ended AS (
-    SELECT job, run_id, started_at, scorers[1] AS scorer,
-        row_number() OVER (PARTITION BY job ORDER BY started_at DESC, run_id DESC) AS place
-    FROM run_overview
-    WHERE is_settled
-),
-pair AS (
-    SELECT newest.job, newest.run_id, before.run_id AS before_run_id, newest.scorer, newest.started_at
-    FROM ended AS newest JOIN ended AS before ON before.job = newest.job AND before.place = 2
-    WHERE newest.place = 1 AND newest.scorer IS NOT NULL
+WITH answers AS (
+    SELECT run_id, side, sample_key,
+        list_sort(list(answer_run_id || ' ' || answer_call_no) FILTER (answer_run_id IS NOT NULL)) AS answers
+    FROM corrected_items GROUP BY run_id, side, sample_key
 ),
 by_sample AS (
-    SELECT sample.* EXCLUDE (cluster), sample.scale[2] - sample.scale[1] AS span,
-        cluster_of('cluster', sample.cluster, sample.own_id, content.sample) AS cluster
-    FROM sample_scores((SELECT list(run_id) FROM (SELECT run_id FROM pair UNION SELECT before_run_id FROM pair))) AS sample
-    LEFT JOIN samples AS content ON content.sample_key = sample.content_key
-    WHERE sample.excluded IS NULL
+    SELECT score.*, score.scale[2] - score.scale[1] AS span, answers.answers,
+        cluster_of('cluster', asked.cluster, asked.own_id, content.sample) AS cluster
+    FROM sample_scores((SELECT list(run_id) FROM (SELECT run_id FROM job_pairs UNION SELECT before_run_id FROM job_pairs))) AS score
+    JOIN asked_samples AS asked ON asked.run_id = score.run_id AND asked.sample_key = score.sample_key
+    LEFT JOIN answers ON answers.run_id = score.run_id AND answers.side = score.side AND answers.sample_key = score.sample_key
+    LEFT JOIN samples AS content ON content.sample_key = asked.content_key
+    WHERE score.excluded IS NULL
 ),
 beside AS (
     SELECT pair.job, pair.run_id, pair.before_run_id, pair.scorer, newest.side AS model,
@@ -31,7 +27,7 @@ beside AS (
             {ends: 'lowest', one: newest.low, other: before.high, cluster: newest.cluster, own: newest.sample_key},
             {ends: 'highest', one: newest.high, other: before.low, cluster: newest.cluster, own: newest.sample_key}
         ]) AS found
-    FROM pair
+    FROM job_pairs AS pair
     JOIN by_sample AS newest ON newest.run_id = pair.run_id AND newest.scorer = pair.scorer
     JOIN by_sample AS before
         ON before.run_id = pair.before_run_id AND before.scorer = pair.scorer AND before.side = newest.side

@@ -3,8 +3,10 @@
 -- Parameters: run_id
 WITH score AS (
     SELECT score.side, score.scorer, score.low, score.high,
-        coalesce(cluster_of('cluster', score.cluster, score.own_id, sample.sample), score.sample_key) AS cluster
-    FROM sample_scores([$run_id]) AS score LEFT JOIN samples AS sample ON sample.sample_key = score.content_key
+        coalesce(cluster_of('cluster', asked.cluster, asked.own_id, sample.sample), score.sample_key) AS cluster
+    FROM sample_scores([$run_id]) AS score
+    JOIN asked_samples AS asked ON asked.run_id = score.run_id AND asked.sample_key = score.sample_key
+    LEFT JOIN samples AS sample ON sample.sample_key = asked.content_key
     WHERE score.run_id = $run_id AND score.excluded IS NULL
 ),
 whole AS (

@@ -1,6 +1,6 @@
 -- One row a run's item, with the attempt that it uses (NULL columns: no attempt ended). reused: an earlier run paid.
 -- sample_key: of the sample that it is scored by; recorded_key: of that which was asked; content_key: see `corrected_items`.
--- side: the model, and its variant where the job has some: what is compared.
+-- side: see `corrected_items`.
 -- sample_id: its name in the run; own_id: its id in the dataset, which several samples may have. cluster: what it belongs to, by
 -- the column that the job names (NULL: it names none). sample_no: which sample of the run it is, in the order of the dataset (NULL: of an
 -- earlier version).
@@ -10,7 +10,7 @@ SELECT
     item.request_key,
     item.model,
     item.variant,
-    concat_ws(' · ', item.model, item.variant) AS side,
+    item.side,
     item.sample_id,
     coalesce(item.own_id, item.sample_id) AS own_id,
     item.cluster,
