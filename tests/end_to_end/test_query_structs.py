@@ -93,7 +93,7 @@ def given(reader: Reader) -> dict[str, Any]:
         "request_keys": [row["request_key"] for row in rows_of(reader, "answers", run_id=newest)], "run_id": newest,
         "run_ids": [newest, *others], "sample_keys": keys, "scorer": "numeric", "scorer_config": '{"name":"numeric"}', "scorers": ["numeric"], "since": long_ago, "tries": 3,
         "until_at": None, "zone": "UTC", "span": "minute", "newest": 50, "most_runs": 3, "first_day": long_ago.date(), "margin_s": 15.0, "least_failures": 5,
-        "times": 3.0, "unknown_reason": UNKNOWN_REASON, "by": "day", "until": None, "others": "others", "spans": 5, "call_nos": [1, 2], "last_call_no": 9,
+        "times": 3.0, "medians_ms": {"good": 1.0}, "unknown_reason": UNKNOWN_REASON, "by": "day", "until": None, "others": "others", "spans": 5, "call_nos": [1, 2], "last_call_no": 9,
     }  # fmt: skip
 
 

@@ -30,7 +30,9 @@ _NEWEST_ITEMS = """
             AND other.answer_call_no > item.answer_call_no
     )
 """
-_SMALL_VIEWS = {"outcomes", "run_overview", "job_pairs", "standing_corrections", "served_identities", "usage_by_day"}
+_SMALL_VIEWS = {
+    "outcomes", "run_overview", "job_pairs", "standing_corrections", "served_identities", "identified_answers", "usage_by_day",
+}  # fmt: skip
 """Worked out once, as tables: they have a few rows a run, and several queries of a page name them."""
 _OF_CALLS = {"requests", "judged_attempts"}
 """What the queries about some runs read of these: the calls of them, and of the runs whose answers they use."""

@@ -145,7 +145,6 @@ class RouteRetries(QueryRow, frozen=True):
     query = "route_retries"
 
     model: str
-    answers: int
     failures: int
     p50_ms: float
     try_ms: float | None

@@ -38,6 +38,7 @@ VIEW_NAMES = (
     "item_outcomes",
     "served_identities",
     "call_identities",
+    "identified_answers",
     "item_identities",
     "latest_scores",
     "counted_scores",

@@ -53,12 +53,14 @@ class LateAnswers(msgspec.Struct, frozen=True):
     """The evidence."""
 
 
-def late_answers(reader: Reader) -> list[LateAnswers]:
+def late_answers(reader: Reader, totals: Sequence[RouteTotals]) -> list[LateAnswers]:
     """Return every route with such answers."""
+    answers = {row.model: row.answers for row in totals}
     rows = reader.all(
-        RouteRetries, tries=GATEWAY_ATTEMPTS, margin_s=TIMEOUT_MARGIN_S, least_failures=_LEAST_FAILURES, times=_TIMES
-    )
-    return [LateAnswers(row.model, row.answers, row.beyond_limit, row.near_failures, row) for row in rows]
+        RouteRetries, medians_ms={row.model: row.p50_ms for row in totals if row.p50_ms is not None}, tries=GATEWAY_ATTEMPTS,
+        margin_s=TIMEOUT_MARGIN_S, least_failures=_LEAST_FAILURES, times=_TIMES,
+    )  # fmt: skip
+    return [LateAnswers(row.model, answers[row.model], row.beyond_limit, row.near_failures, row) for row in rows]
 
 
 State = Literal["dead", "substituted", "to look at", "fine", "not asked"]
@@ -165,7 +167,7 @@ def overview(reader: Reader, zone: str, period: LedgerPeriod) -> AccountRoutes:
         earlier=[] if recent is None else _earlier(answered_by, outages(days), recent),
         episodes=answered_by,
         names=named,
-        late=late_answers(reader),
+        late=late_answers(reader, totals),
         worst=worst_times(course),
         probed=known,
         identities=identities(models, matrix, known.known),

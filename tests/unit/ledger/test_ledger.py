@@ -260,7 +260,9 @@ def test_views_work_in_the_file_itself(ledger: Ledger) -> None:
         assert db.execute("SELECT sum(total_tokens) FROM usage_by_day").fetchone() == (20,)
 
 
-MACROS = ("same_name", "reduced", "completions", "scale_of", "state_of", "cap_of", "cluster_of", "sample_scores")
+MACROS = {
+    "same_name", "reduced", "completions", "scale_of", "state_of", "cap_of", "cluster_of", "sample_scores_by", "sample_scores",
+}  # fmt: skip
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ GIVEN: dict[str, Any] = {
     "generation": None, "in_part": True, "in_parts": False, "job": "nightly", "models": ["m"], "scorers": ["numeric"], "most": 10,
     "request_keys": [key(1)], "run_id": "r1", "run_ids": ["r1"], "sample_keys": ["sample1"],
     "since": datetime(2026, 1, 1, tzinfo=UTC), "tries": 3, "zone": "UTC", "span": "minute", "newest": 50, "most_runs": 3, "first_day": date(2026, 1, 1), "margin_s": 15.0, "least_failures": 5,
-    "times": 3.0, "unknown_reason": "x", "by": "day", "until": None, "others": "others", "spans": 5, "call_nos": [1, 2], "last_call_no": 9,
+    "times": 3.0, "medians_ms": {"good": 1.0}, "unknown_reason": "x", "by": "day", "until": None, "others": "others", "spans": 5, "call_nos": [1, 2], "last_call_no": 9,
 }  # fmt: skip
 """A value for each parameter that a query may have."""
 

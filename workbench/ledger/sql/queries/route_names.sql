@@ -1,9 +1,9 @@
 -- Every name under which a requested model answered, the earliest first; how many of its answers came before that name did.
 -- Parameters: none
 WITH named AS (
-    SELECT model, served_model, count(*) AS answers, min(sent_at) AS first_at, max(sent_at) AS last_at,
-        arg_max(run_id, sent_at) AS last_run_id
-    FROM judged_attempts WHERE drew = 'yes' GROUP BY model, served_model
+    SELECT model, served_model, sum(answers)::BIGINT AS answers, min(first_at) AS first_at, max(last_at) AS last_at,
+        arg_max(run_id, last_at) AS last_run_id
+    FROM identified_answers GROUP BY model, served_model
 ),
 who AS (
     SELECT model, served_model, mode(identity) AS identity, mode(evidence) AS evidence FROM served_identities

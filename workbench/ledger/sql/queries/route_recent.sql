@@ -3,7 +3,7 @@
 -- latency in ms. Calls whose end says nothing of the route, as an exhausted allowance, are left out; of a model without others
 -- there is no row.
 -- Parameters: since, newest (how many calls a model)
-WITH concluded AS (SELECT * FROM judged_attempts WHERE outcome NOT IN (SELECT outcome FROM outcomes WHERE route = '')),
+WITH concluded AS NOT MATERIALIZED (SELECT * FROM judged_attempts WHERE outcome NOT IN (SELECT outcome FROM outcomes WHERE route = '')),
 recent AS MATERIALIZED (SELECT * FROM concluded WHERE sent_at >= $since),
 newest AS (
     SELECT model, unnest(arg_max({accepted: accepted, outcome: outcome, sent_at: sent_at}, sent_at, $newest)) AS call

@@ -31,10 +31,8 @@ tools AS (
     GROUP BY attempt.model
 ),
 substituted AS (
-    SELECT attempt.model, count(*) AS answers FROM judged_attempts AS attempt
-    JOIN (SELECT * FROM served_identities WHERE identity IN ('fallback', 'suspected')) AS who
-        ON who.run_id = attempt.run_id AND who.model = attempt.model AND who.served_model = attempt.served_model
-    WHERE attempt.drew = 'yes' GROUP BY attempt.model
+    SELECT model, sum(answers)::BIGINT AS answers FROM identified_answers
+    WHERE identity IN ('fallback', 'suspected') GROUP BY model
 ),
 listed AS (
     SELECT model, arg_max(owned_by, recorded_at) AS owned_by, max(recorded_at) AS listed_at FROM models_seen GROUP BY model
