@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -191,23 +191,18 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
     if wanted.baseline is not None and len(run_ids) > 1:
         first = find_run(reader, wanted.baseline)
         run_ids = [first, *(run_id for run_id in run_ids if run_id != first)]
-    about = reader.about(*run_ids)
-    runs = [about.only(Provenance, run_id=run_id) for run_id in run_ids]
+    runs = [reader.only(Provenance, run_id=run_id) for run_id in run_ids]
     _require_one_reducer(runs)
+    own_rule = "accept" if runs[0].on_fallback == "accept" else "exclude"
+    on_fallback = _on_fallback(wanted) or own_rule
+    # of a single run what all queries read is worked out once, by the rule of its own job (None)
+    rule = None if len(runs) == 1 and on_fallback == own_rule else on_fallback
+    about = reader if len(runs) == 1 and rule is not None else reader.about(*run_ids)
     settings = sorted(about.all(RunScorer, run_ids=run_ids), key=lambda row: run_ids.index(row.run_id))
     chosen = _scorer(wanted.scorer, settings, len(run_ids))
-    on_fallback = _on_fallback(wanted, runs[0])
-    there = sides_of(about, run_ids, chosen, cluster=wanted.cluster, on_fallback=on_fallback)
+    there = sides_of(about, run_ids, chosen, cluster=wanted.cluster, on_fallback=rule)
     _check(wanted, there.sides, run_ids)
-    order = {(run.run_id, model): place for run in runs for place, model in enumerate(sides_asked(run))}
-    least = least_answered(runs)
-    there.sides.sort(
-        key=lambda side: (
-            run_ids.index(side.run_id),
-            not side.coverage.is_enough(least),
-            order.get(side.key, len(order)),
-        )
-    )
+    there.sides.sort(key=_place(runs))
     kept = {*wanted.models, *([wanted.baseline] if wanted.baseline and len(run_ids) == 1 else [])}
     sides = [side for side in there.sides if not wanted.models or kept & {side.model, side.requested_model}]
     standing = [alarm for job in dict.fromkeys(run.job for run in runs) for alarm in open_alarms(reader, job)]
@@ -225,15 +220,26 @@ def load_input(reader: Reader, wanted: ComparisonRequest, weighing: Weighing | N
     }
     references = _references(about, max(runs, key=lambda run: run.started_at), there, chosen, sides)
     by_it = [row for row in settings if row.scorer == chosen]
-    answers = target_answers(about, run_ids, by_it, cluster=wanted.cluster, on_fallback=on_fallback)
+    answers = target_answers(about, run_ids, by_it, cluster=wanted.cluster, on_fallback=rule)
     return ComparisonInput(
-        chosen, runs, sides, unlike, there.are_shares, on_fallback, planned, least, standing, references,
-        *per_right(about, runs, compared, on_fallback, weighing), "" if weighing is None else weighing.unit,
+        chosen, runs, sides, unlike, there.are_shares, on_fallback, planned, least_answered(runs), standing, references,
+        *per_right(about, runs, compared, rule, weighing), "" if weighing is None else weighing.unit,
         judged_twice(about, sorted(settings, key=lambda row: row.scorer != chosen), {side.model for side in sides},
                      cluster=wanted.cluster, on_fallback=on_fallback),
         _margin(wanted.margin, runs, chosen, are_shares=there.are_shares),
         there.sides, there.samples, _metadata(about, run_ids), answers,
     )  # fmt: skip
+
+
+def _place(runs: Sequence[Provenance]) -> Callable[[ModelResult], tuple[int, bool, int]]:
+    """Return what orders sides: by run, those that answered enough first, as their job names them."""
+    run_ids, least = [run.run_id for run in runs], least_answered(runs)
+    order = {(run.run_id, model): place for run in runs for place, model in enumerate(sides_asked(run))}
+    return lambda side: (
+        run_ids.index(side.run_id),
+        not side.coverage.is_enough(least),
+        order.get(side.key, len(order)),
+    )
 
 
 def _require_one_reducer(runs: Sequence[Provenance]) -> None:
@@ -379,11 +385,16 @@ def _places(pair: tuple[ModelResult, ModelResult]) -> tuple[tuple[str, str], tup
     return one.key, other.key
 
 
-def _on_fallback(wanted: ComparisonRequest, first: Provenance) -> str:
+def _on_fallback(wanted: ComparisonRequest) -> str | None:
+    """Return whether the answers of fallbacks are wanted.
+
+    Raises:
+        InputError: There is no such rule.
+    """
     if wanted.on_fallback not in (None, *ON_FALLBACK):
         problem = f"{wanted.on_fallback!r} is not one of {', '.join(ON_FALLBACK)}"
         raise InputError(Fault("--on-fallback", problem, nearest(str(wanted.on_fallback), ON_FALLBACK)))
-    return wanted.on_fallback or ("accept" if first.on_fallback == "accept" else "exclude")
+    return wanted.on_fallback
 
 
 def _margin(wanted: float | None, runs: Sequence[Provenance], scorer: str, *, are_shares: bool) -> float | None:

@@ -41,7 +41,7 @@ _ROWS_OF_RUNS = {"run_items", "scores", *_OF_CALLS}
 _WORKED_OUT = {"item_identities", "latest_scores"}
 """Views over those that most queries about one run name: worked out once, as tables."""
 _SAMPLE_SCORES = "sample_scores"
-"""A macro that is worked out once too: DuckDB takes 25 ms to plan it."""
+"""A macro that is worked out once too, by the rule of the run's own job: DuckDB takes 25 ms to plan it."""
 _CONTENT_ADDRESSED = {"samples": "sample_key", "request_bodies": "body_key"}
 _COPIED_BYTES = 2 * 2**20  # packed as Parquet, of one table
 _MORE_MEMORY = 4
@@ -208,7 +208,11 @@ class RunTables:
         self._db.execute(view)
         if self._is_one and name == _SAMPLE_SCORES:
             self._db.execute(f"CREATE TABLE scores_of_samples AS FROM {name}([{self._runs[0]}])")
-            self._db.execute(f"CREATE OR REPLACE MACRO {name}(run_ids) AS TABLE FROM scores_of_samples")
+            own_rule = (
+                "fallbacks = '' OR error('about one run only by the rule of its job')"  # else silently by the wrong one
+            )
+            macro = f"{name}(run_ids, fallbacks := '') AS TABLE FROM scores_of_samples WHERE {own_rule}"
+            self._db.execute(f"CREATE OR REPLACE MACRO {macro}")
 
 
 def _one_of(runs: Sequence[str]) -> str:

@@ -57,11 +57,12 @@ class Reader:
         """
         if self._narrowed is not None:
             return self
-        if run_ids not in self._about:
+        of_them = tuple(sorted(set(run_ids)))
+        if of_them not in self._about:
             schema = f"about_{len(self._about)}"
-            tables = RunTables(self._united, self._engine.started(), schema, run_ids)
-            self._about[run_ids] = Reader(self._ledger, self._engine, self._united, self._most_memory_mib, tables)
-        return self._about[run_ids]
+            tables = RunTables(self._united, self._engine.started(), schema, of_them)
+            self._about[of_them] = Reader(self._ledger, self._engine, self._united, self._most_memory_mib, tables)
+        return self._about[of_them]
 
     def _rows(self, query: str, **parameters: Any) -> list[Row]:
         """Return all rows of a query in `sql/queries/`, as dictionaries in the query's column order."""

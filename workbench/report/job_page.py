@@ -49,7 +49,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
     reader, as_of = asked.reader, asked.as_of
     runs = as_now(reader.all(JobRun, job=job, most=MOST_RUNS), as_of.ongoing)
     ends = asked.run_lines([run.run_id for run in runs])
-    course = reader.all(JobCourse, job=job, most=MOST_RUNS)
+    course = reader.about(*(run.run_id for run in runs)).all(JobCourse, job=job, most=MOST_RUNS)
     changes = asked.changes.get(job, [])
     watches = asked.watched(job)
     shown = watches or asked.unwatched(job)

@@ -261,7 +261,7 @@ def test_views_work_in_the_file_itself(ledger: Ledger) -> None:
 
 
 MACROS = {
-    "same_name", "reduced", "completions", "scale_of", "state_of", "cap_of", "cluster_of", "sample_scores_by", "sample_scores",
+    "same_name", "reduced", "completions", "scale_of", "state_of", "cap_of", "cluster_of", "sample_scores",
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ SELECT score.run_id, score.side AS model, score.sample_key, asked.sample_id, sco
     score.not_right, score.not_right_ends, score.unknown, score.unread, score.left_out, score.excluded, score.of_scored,
     score.value, score.low, score.high, score.scale[1] AS least, score.scale[2] AS most,
     cluster_of($cluster, asked.cluster, asked.own_id, sample.sample) AS cluster
-FROM sample_scores_by($run_ids::VARCHAR[], coalesce($on_fallback, '')) AS score
+FROM sample_scores($run_ids::VARCHAR[], fallbacks := coalesce($on_fallback, '')) AS score
 JOIN asked_samples AS asked ON asked.run_id = score.run_id AND asked.sample_key = score.sample_key
 LEFT JOIN samples AS sample ON sample.sample_key = asked.content_key
 WHERE score.scorer = $scorer AND list_contains($run_ids::VARCHAR[], score.run_id)  -- the list alone is no filter of a scan
