@@ -205,11 +205,19 @@ def test_votes_that_cannot_differ_are_named_before_they_are_paid_for(bench: Work
 
 
 def test_a_judge_that_is_not_visible_is_said_before_a_run_spends_anything(bench: Workbench) -> None:
-    judged(bench, model="Abacus Larg [careful]")
-    expected = "job.toml:15: scorers[1].model: 'Abacus Larg [careful]' is not visible to this account"
-    assert expected in bench("lint", "job.toml").stdout
-    said = bench("run", "job.toml", "--no-report").stderr
-    assert f"warning: {expected}: the scores will stay pending (did you mean 'Abacus Large [careful]'?)" in said
+    """A typing error in its name would pay for all answers and judge none of them."""
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job() + JUDGE.format(model="Abacus Larg [careful]", more=""))
+    said = "job.toml:15: scorers[1].model: 'Abacus Larg [careful]' is not visible to this account, and its scores would stay pending"
+    near = "(did you mean 'Abacus Large [careful]'?)"
+    assert f"{said} {near}" in bench("lint", "job.toml", code=None).stdout
+    refused = bench("run", "job.toml", "--no-report", code=2).stderr
+    assert f"{said} {near}; nothing was sent (--allow judge_not_visible, in Python" in refused
+    assert (
+        f"warning: {said}" in bench("run", "job.toml", "--no-report", "--allow", "judge_not_visible", code=None).stderr
+    )
+    bench.write("job.toml", (bench.folder / "job.toml").read_text() + '[judge]\nwhen = "later"\n')
+    assert f"warning: {said}" in bench("run", "job.toml", "--fresh", "--no-report").stderr
 
 
 VOTER = Judge(model="m", votes=3)

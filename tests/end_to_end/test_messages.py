@@ -610,6 +610,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("options numbered from 1", "run job.toml", then(scorer('name = "choice"'), files(sums_jsonl='{"input": "q", "choices": ["a", "b"], "target": 2}\n'))),
     ("column of a judge", "run job.toml", scorer('name = "judge"', 'model = "sim/instant"', 'template = "{{ answr }}"')),
     ("verdicts of a judge", "lint job.toml", scorer('name = "judge"', 'model = "sim/instant"', 'verdicts = { "A" = 1, "a." = 0 }')),
+    ("judge that is not visible", "run job.toml", scorer('name = "judge"', 'model = "sim/instnat"')),
     ("option that is not text", "datasets show d.jsonl", files(d_jsonl='{"input": "a", "choices": ["x", null]}\n')),
     ("number that is too large", "datasets show d.jsonl", files(d_jsonl='{"input": "a", "target": 1e999}\n')),
     ("column of another layout", "datasets convert d.jsonl --layout plain", files(d_jsonl='{"input": "a", "metadata": {"b": 1}}\n')),

@@ -63,6 +63,7 @@ from workbench.planning.expand import Plan
 from workbench.planning.lint import (
     Finding,
     RouteExperience,
+    invisible_judges,
     lint_plan,
     prompt_warnings,
     refuse_worthless,
@@ -71,7 +72,6 @@ from workbench.planning.lint import (
 from workbench.planning.models import planned_models, with_cap
 from workbench.planning.references import planned_references, reference_findings
 from workbench.planning.run_plan import RunPlan, described, planned_judges
-from workbench.planning.scorers import invisible_judges
 from workbench.records.endings import (
     BASE_GENERATION,
     EXIT_CODES,
@@ -181,7 +181,7 @@ async def plan_job(
 
 def _judge_findings(where: Target, session: Session, job: Job) -> list[Finding]:
     """Return the judges that the account does not see; simulated ones have stand-ins when they are asked."""
-    return [] if where.local else [Finding(*found) for found in invisible_judges(job, session.models)]
+    return [] if where.local else list(invisible_judges(job, session.models))
 
 
 _SAYS_LESS = (ExitCode.DONE, ExitCode.INCOMPLETE)
@@ -251,7 +251,7 @@ async def run_job(
             presence.claim(job.name, run_id, options)
             generation = _generation(ledger, options, run_id, plan)
             latencies = _take_answers(session, plan, ledger, generation, _again(ledger, job, options))
-            refuse_worthless(plan)
+            refuse_worthless(plan, None if where.local else session.models)
             judges_missing = _judge_findings(where, session, job)
             findings = len([*lint_plan(plan, session.models, {}), *judges_missing, *undecidable_gates(plan)])
             for finding in (*judges_missing, *prompt_warnings(plan), *repeated_ids(plan)):

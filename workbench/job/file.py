@@ -162,6 +162,7 @@ Worthless = Literal[
     "no_targets",
     "gate_out_of_range",
     "scorer_fails",
+    "judge_not_visible",
 ]
 """What makes a whole run worth nothing, by name; see `workbench.planning.lint`."""
 

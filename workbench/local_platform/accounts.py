@@ -244,12 +244,15 @@ class Accounts:
             self._drawn = {}
 
     def _refresh(self) -> None:
-        """Pick up what other processes changed: keys at once, sums as often as they are cheap to compute."""
+        """Pick up what was changed: keys at once, and so sums by what this process changed; by what others did, which may be with
+        every request, as often as they are cheap to compute.
+        """
         version = self._state.version()
         if version == self._version:
             return
         self._keys = self._state.living_keys() | self._own_keys
-        if time.monotonic() - self._reread_at > _REREAD_SHARE * self._reread_cost_s:
+        is_own = version[1] != self._version[1]
+        if is_own or time.monotonic() - self._reread_at > _REREAD_SHARE * self._reread_cost_s:
             self._version, self._drawn = version, {}
 
 

@@ -3,7 +3,7 @@
 import math
 import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 import workbench.display.commands as commands
 from workbench.dataset.files import expand
 from workbench.dataset.samples import id_column, notes_on
-from workbench.errors import Fault, InputError
+from workbench.errors import Fault, InputError, nearest
 from workbench.job.file import ON_OWN_SCALE, GatesTable, PromptTable, Worthless
 from workbench.job.job import Job
 from workbench.planning.expand import Plan
@@ -75,14 +75,29 @@ def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, RouteExper
     return found
 
 
-def refuse_worthless(plan: Plan) -> None:
+def refuse_worthless(plan: Plan, visible: Iterable[Model] | None) -> None:
     """Stop a run that would spend something and show nothing.
+
+    Args:
+        visible: The models that may be judges; None: whichever is named has a stand-in.
 
     Raises:
         InputError: It would, and its job does not say that this is meant.
     """
     if len(plan) > plan.reused and JUDGED_RUN not in plan.job.tags:  # a judge asks what its rubric says
-        refuse(plan.job, list(_worthless(plan)))
+        judges = [] if visible is None else invisible_judges(plan.job, visible)
+        refuse(plan.job, [*_worthless(plan), *judges])
+
+
+def invisible_judges(job: Job, visible: Iterable[Model]) -> Iterator[Finding]:
+    """Return the judges whose models the account does not see; they stop a run that is to ask them itself."""
+    ids = [model.id for model in visible]
+    for number, judge in judges_of(job):
+        if judge.model not in ids:
+            near = nearest(judge.model, ids) or f"visible: {', '.join(ids)}"
+            text = f"{judge.model!r} is not visible to this account, and its scores would stay pending ({near})"
+            stops: Worthless | None = "judge_not_visible" if job.judge.when == "run" else None
+            yield Finding(job.where("scorers", number, "model"), text, stops)
 
 
 def refuse(job: Job, findings: Sequence[Finding]) -> None:

@@ -1,11 +1,11 @@
 """The scorers of a job, looked at before anything is sent: the scales of targets, and the models and columns of judges."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from workbench.errors import Fault, InputError, nearest
 from workbench.job.file import AGREEMENT_GATES, scorer_and_field
 from workbench.job.job import Job
-from workbench.records.calls import Model, Sample
+from workbench.records.calls import Sample
 from workbench.scoring.choice import Choice
 from workbench.scoring.choices import Choices
 from workbench.scoring.json_fields import JsonFields
@@ -102,16 +102,6 @@ class OptionNumbers:
 def judges_of(job: Job) -> Iterator[tuple[int, Judge]]:
     """Return the judges, with their places among the scorers."""
     return ((number, scorer) for number, scorer in enumerate(job.scorers) if isinstance(scorer, Judge))
-
-
-def invisible_judges(job: Job, visible: Iterable[Model]) -> Iterator[tuple[str, str]]:
-    """Return the judges whose models the account does not see, as (place, text)."""
-    ids = [model.id for model in visible]
-    for number, judge in judges_of(job):
-        if judge.model not in ids:
-            near = nearest(judge.model, ids)
-            text = f"{judge.model!r} is not visible to this account: the scores will stay pending"
-            yield job.where("scorers", number, "model"), f"{text} ({near})" if near else text
 
 
 class JudgeColumns:
