@@ -83,6 +83,10 @@ def test_a_run_speaks_tls_to_whom_the_system_trusts(
             told = bench.process(*command, code=6).stderr
             assert "certificate verify failed" in told
             assert "SSL_CERT_FILE" in told
+        for path in ("nowhere.pem", "job.toml"):
+            bench.environment["SSL_CERT_FILE"] = path
+            told = bench.process("models", code=6).stderr
+            assert f"SSL_CERT_FILE names {path}, which has no certificate that can be read" in told
         assert not server.platform.statistics.requests
         bench.environment |= trusted
         assert (

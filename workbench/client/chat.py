@@ -21,6 +21,7 @@ from workbench.errors import KeyRejectedError, UnreachableError
 from workbench.records.calls import Attempt, CallRecord, ChatRequest, Completion, Model, ToolCall, UsageStatement
 from workbench.records.outcomes import Outcome
 from workbench.settings.endpoint import Endpoint
+from workbench.settings.environment import unusable_certificates
 
 OFFERS, PRIORITY, BATCH, USAGE = "x-platform-offers", "X-Priority", "batch", "usage"
 """Headers of this project's own platform, and what it may offer; no other platform is sent a priority, or asked for usage."""
@@ -128,7 +129,9 @@ class ChatClient:
             )
             return f"{self._redact(text)}; {told}: have a new one issued, or use Python 3.12{through}"
         if _UNTRUSTED in text:
-            return f"{self._redact(text)}; SSL_CERT_FILE names the certificates to trust{through}"
+            unusable = unusable_certificates()
+            trusted = f" {unusable}, which has no certificate that can be read" if unusable else " the certificates to trust"
+            return f"{self._redact(text)}; SSL_CERT_FILE names{trusted}{through}"
         if _NOT_TLS in text and not through:
             base_url = self._models_url.replace("https:", "http:").removesuffix("/api/models")
             return f"it speaks http, not https; use {base_url}"

@@ -110,6 +110,19 @@ def unseen_by_timers() -> list[str]:
     return [name for name in names if os.environ.get(name)]
 
 
+def unusable_certificates() -> str | None:
+    """Return what SSL_CERT_FILE names where no certificate can be read from it: OpenSSL does not say that."""
+    named = os.environ.get("SSL_CERT_FILE")
+    if named:
+        import ssl  # few commands fail so
+
+        try:
+            ssl.create_default_context(cafile=named)
+        except (OSError, ValueError):  # an SSLError is an OSError
+            return named
+    return None
+
+
 def systemd_folder() -> Path:
     """Return where systemd looks for a user's own units."""
     return _xdg("XDG_CONFIG_HOME", "~/.config") / "systemd" / "user"

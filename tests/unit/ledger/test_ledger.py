@@ -5,12 +5,14 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +265,22 @@ def test_views_work_in_the_file_itself(ledger: Ledger) -> None:
 MACROS = {
     "same_name", "reduced", "completions", "scale_of", "state_of", "cap_of", "cluster_of", "sample_scores",
 }  # fmt: skip
+
+
+def test_a_ledger_has_the_views_that_its_help_names_and_what_they_build_on(ledger: Ledger) -> None:
+    """Whoever opens the file with DuckDB may ask them; all others are defined by those who read it with this program."""
+    write_run(ledger.journal_folder, "r1", 2)
+    ingest(ledger)
+    text = resources.files("workbench.starter").joinpath("topics", "ledger.md").read_text("utf-8")
+    told = text.split("Beside its tables it has the views", 1)[1].split(".", 1)[0]
+    named = re.findall(r"`(\w+)`", told)
+    assert len(named) == 7
+    with duckdb.connect(str(ledger.path), read_only=True) as db:
+        there = {name for (name,) in db.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()}
+        for name in named:
+            db.execute(f"FROM {name}").fetchall()
+    assert there >= set(named)
+    assert there.isdisjoint({"counted_scores", "identified_answers", "call_draws"})
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 -- different models, or, where nothing of the run is scored, different answers.
 -- Parameters: run_id, most (how many at the most)
 WITH item AS (
-    SELECT * FROM item_outcomes WHERE run_id = $run_id
+    SELECT * FROM item_identities WHERE run_id = $run_id
     ORDER BY reused DESC, answer_run_id, answer_call_no, request_key LIMIT $most
 ),
 own AS (SELECT request_key, count(*) AS attempts FROM judged_attempts WHERE run_id = $run_id GROUP BY request_key),
@@ -34,13 +34,12 @@ answers_apart AS (
 SELECT
     item.run_id, item.request_key, item.sample_id, item.sample_key, item.content_key, item.epoch, item.model AS requested_model,
     item.variant, item.side, item.served_model,
-    who.identity, who.identity_evidence, who.counts, item.reused, item.answer_run_id, item.answer_call_no, item.outcome,
+    item.identity, item.identity_evidence, item.counts, item.reused, item.answer_run_id, item.answer_call_no, item.outcome,
     item.accepted, item.http_status,
     coalesce(own.attempts, 0) AS attempts, item.latency_ms, item.prompt_tokens, item.completion_tokens,
     item.reasoning_tokens, item.total_tokens, item.finish_reason, item.evidence, judged.scores,
     coalesce(CASE WHEN EXISTS (FROM scored) THEN scores_apart.apart ELSE answers_apart.apart END, false) AS disagree
 FROM item
-LEFT JOIN item_identities AS who ON who.run_id = $run_id AND who.request_key = item.request_key
 LEFT JOIN own ON own.request_key = item.request_key
 LEFT JOIN judged ON judged.request_key = item.request_key
 LEFT JOIN scores_apart ON scores_apart.sample_key = item.sample_key AND scores_apart.epoch = item.epoch
