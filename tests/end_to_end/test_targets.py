@@ -1,6 +1,7 @@
 """Corrected targets: runs that were scored by wrong ones are scored again, and nothing is sent."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from itertools import pairwise
@@ -108,6 +109,14 @@ def test_corrected_rows_may_come_in_a_file_of_their_own(nights: Workbench, platf
         assert "key.csv: no run of 'sums' asked any of its rows" in said
     nights.write("key.jsonl", '{"id": "s0", "input": \n')
     assert "key.jsonl:1: " in nights("targets", "diff", "job.toml", "--dataset", "key.jsonl", code=2).stderr
+
+
+def test_targets_that_differ_by_their_type_alone_read_differently(bench: Workbench) -> None:
+    bench.write("sums.jsonl", '{"id": "a", "input": "What is 1 + 0?", "target": 1}\n')
+    bench.write("job.toml", job())
+    bench("run", "job.toml", "--no-report")
+    bench.write("sums.jsonl", '{"id": "a", "input": "What is 1 + 0?", "target": "1"}\n')
+    assert re.search(r'^a +1 +"1" ', bench("targets", "diff", "job.toml").stdout, re.MULTILINE)
 
 
 @pytest.mark.slow

@@ -234,7 +234,7 @@ def _print_changes(found: TargetChanges) -> None:
         return
     rows: dict[tuple[str, str, str], list[TargetChange]] = {}
     for change in found.changes:
-        rows.setdefault((change.sample_id, _text(change.before), _text(change.target)), []).append(change)
+        rows.setdefault((change.sample_id, *_told_apart(change.before, change.target)), []).append(change)
     lines = [
         {"sample_id": sample, "before": before, "target": after, "runs": len(changes)}
         for (sample, before, after), changes in rows.items()
@@ -257,6 +257,13 @@ def _objects(found: TargetChanges) -> list[dict[str, Any]]:
         {"run_id": one.run_id, "sample_id": one.sample_id, "before": one.before, "target": one.target}
         for one in found.changes
     ]
+
+
+def _told_apart(before: Any, after: Any) -> tuple[str, str]:
+    """Return two targets as texts; as JSON where only their types differ, as of "1" and 1."""
+    if _text(before) != _text(after):
+        return _text(before), _text(after)
+    return msgspec.json.encode(before).decode(), msgspec.json.encode(after).decode()
 
 
 def _text(target: Any) -> str:

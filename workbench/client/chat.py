@@ -130,7 +130,9 @@ class ChatClient:
             return f"{self._redact(text)}; {told}: have a new one issued, or use Python 3.12{through}"
         if _UNTRUSTED in text:
             unusable = unusable_certificates()
-            trusted = f" {unusable}, which has no certificate that can be read" if unusable else " the certificates to trust"
+            trusted = (
+                f" {unusable}, which has no certificate that can be read" if unusable else " the certificates to trust"
+            )
             return f"{self._redact(text)}; SSL_CERT_FILE names{trusted}{through}"
         if _NOT_TLS in text and not through:
             base_url = self._models_url.replace("https:", "http:").removesuffix("/api/models")

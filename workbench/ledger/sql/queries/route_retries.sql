@@ -1,7 +1,8 @@
 -- Answers so late that the gateway may have tried before, unseen: longer than one try may last (limit_ms, as the run assumed),
 -- or as long as one or two tries that failed fast and an answer. try_ms: of a failure's median, one of its tries; NULL where
 -- there are few failures, or where an answer takes as long as such a try. latency in ms.
--- Parameters: medians_ms (model -> what its answers usually take), tries (of the gateway), margin_s (beyond them in a run's time limit), least_failures, times (a try to an answer)
+-- Parameters: medians_ms (model -> what its answers usually take), tries (of the gateway), margin_s (beyond them in a run's time
+-- limit), least_failures, times (a try to an answer)
 WITH assumed AS (
     SELECT run_id, entry.key AS model,
         1000 * (TRY_CAST(regexp_extract(entry.value, '([0-9.e+]+) s a call', 1) AS DOUBLE) - $margin_s::DOUBLE) / $tries::DOUBLE AS limit_ms
