@@ -2,13 +2,13 @@
 
 import contextlib
 import os
-import re
 from collections import Counter
 from typing import Any
 
 import msgspec
 
 from workbench.errors import ExitCode, InputError, WorkbenchError
+from workbench.ledger.engine import DAMAGE
 from workbench.ledger.entries import KIND_NAMES
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.recovery import unpack
@@ -27,10 +27,6 @@ _MUST_BE_ZERO = (
 )
 _NAMED = 5
 """How many requests are named for each fault; the others are counted."""
-
-
-_DAMAGE = re.compile("Corrupt|checksum|enough bytes")
-"""What DuckDB says of a file that was damaged on the disk, or cut off."""
 
 
 class DamagedLedgerError(InputError):
@@ -54,7 +50,7 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
         with reading(ledger) as reader:
             counts, problems = _read(reader)
     except InputError as error:
-        if _DAMAGE.search(str(error)):
+        if DAMAGE.search(str(error)):
             raise DamagedLedgerError(*error.faults) from error
         raise
     torn, damaged, newer, live = [], [], [], 0

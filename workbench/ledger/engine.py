@@ -30,6 +30,8 @@ MOST_READING_MEMORY_MIB = 4096
 FRUGAL_MEMORY_MIB = 40
 """What DuckDB begins with where a run reads its own answers; below it not even small joins work."""
 _FILES_NEEDED = 16
+DAMAGE = re.compile("Corrupt|checksum|enough bytes")
+"""What DuckDB says of a file that was damaged on the disk, or cut off."""
 _NO_ROOM = re.compile("No space left|Disk quota exceeded|File too large")
 _PARAMETER = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | \$(?P<name>[a-z]\w*)""", re.VERBOSE | re.DOTALL
@@ -220,14 +222,23 @@ def _open(engine: Engine, patience_s: float, path: Path, attach: Callable[[Engin
                     ) from error
                 time.sleep(POLL_S)
             elif not (log.exists() and engine.grow(machine_memory_mib())):
-                raise InputError(
-                    Fault("--ledger", f"{path} cannot be opened as a ledger: {first_line(error)}")
-                ) from error
+                problem = f"{path} cannot be opened as a ledger: {first_line(error)}"
+                raise InputError(Fault("--ledger", problem, _remedy(path, error))) from error
         except BaseException:
             engine.stop()
             raise
         else:
             return
+
+
+def _remedy(path: Path, error: duckdb.Error) -> str:
+    """Return what helps where a ledger's file was damaged; empty where it never was one."""
+    with contextlib.suppress(OSError):
+        if not path.stat().st_size:
+            return "the file is empty: restore it from a copy, or remove it to begin a new one"
+    if not DAMAGE.search(str(error)):
+        return ""
+    return f"it was damaged: restore it from a copy; what it had not taken in yet is in {path}.journal"
 
 
 def require_open_files() -> None:

@@ -333,15 +333,20 @@ def test_a_damaged_ledger_is_named(ledger: Ledger) -> None:
     ingest(ledger)
     whole = ledger.path.read_bytes()
     ledger.path.write_bytes(whole[:5000])
-    with pytest.raises(WorkbenchError, match="cannot be opened"):
+    with pytest.raises(
+        WorkbenchError,
+        match=r"cannot be opened.*restore it from a copy; what it had not taken in yet is in .*\.journal",
+    ):
         summary(ledger, "r1")
     with pytest.raises(DamagedLedgerError, match="cannot be opened") as damaged:
         check_ledger(ledger)
     assert damaged.value.exit_code == 1, "no wrong command"
-    whole = whole[:4096] + bytes(400) + whole[4496:]
-    ledger.path.write_bytes(whole)
+    ledger.path.write_bytes(whole[:4096] + bytes(400) + whole[4496:])
     with pytest.raises(DamagedLedgerError):
         check_ledger(ledger)
+    ledger.path.write_bytes(b"")
+    with pytest.raises(InputError, match="the file is empty: restore it from a copy, or remove it to begin a new one"):
+        summary(ledger, "r1")
 
 
 @pytest.mark.parametrize("with_lock", [True, False])

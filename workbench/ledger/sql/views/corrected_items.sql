@@ -1,6 +1,5 @@
--- The items of runs with the sample that each is scored by; side: the model, and its variant where the job has some: what is
--- compared; recorded_key is that with which it was asked, and content_key that of
--- `samples` for what the run read of it.
+-- The items of runs with the sample that each is scored by; recorded_key is that with which it was asked, and content_key that of
+-- `samples` for what the run read of it. side: the model, and its variant where the job has some: what is compared.
 CREATE OR REPLACE VIEW corrected_items AS
 SELECT item.* REPLACE (
     coalesce(corrected.corrected_key, item.sample_key) AS sample_key,

@@ -6,9 +6,9 @@
 -- not_right_ends: why these are (see `outcomes`; empty: a tool call where a text was asked). Epochs that were never sent are unknown, and so
 -- is a sample that was sent to another side of its run only (asked 0): a side that was stopped early has the mean of as many samples.
 -- asked, answered, scored, not_right, unknown (those never sent among them) and unread (the scorer could not judge it; not where a
--- judge is still to be asked) count epochs; left_out: answers of
--- other models, which do not count: those that are scored, and those that no judge was asked about. excluded: why the sample is in
--- no mean ('taken out', 'nothing to judge by'; NULL: it is in them).
+-- judge is still to be asked) count epochs; left_out: answers of other models, which do not count: those that are scored, and those that
+-- no judge was asked about. excluded: why the sample is in no mean ('taken out', 'nothing to judge by'; NULL: it is in them). What a
+-- sample is called and belongs to: see `asked_samples`.
 -- run_ids is a list: a view over all runs would group the scores of the whole ledger first. fallbacks: `exclude` or `accept`;
 -- empty: as each run's job says.
 CREATE OR REPLACE MACRO sample_scores(run_ids, fallbacks := '') AS TABLE
