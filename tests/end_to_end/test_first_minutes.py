@@ -149,6 +149,24 @@ def test_tables_fit_a_terminal_of_80_columns(bench: Workbench) -> None:
     assert "continue with: workbench run" in bench("show", run).stderr
 
 
+@pytest.mark.file_ledger
+@pytest.mark.parametrize(
+    ("held", "text", "fix"),
+    [
+        (b"", "exists, but it is not a valid DuckDB database file!", "the file is empty: restore it from a copy"),
+        (b"no ledger at all" * 99, "is not a DuckDB file", "give another file"),
+    ],
+)
+def test_doctor_says_once_what_is_wrong_with_a_ledger_and_what_helps(
+    bench: Workbench, held: bytes, text: str, fix: str
+) -> None:
+    (bench.folder / "ledger.duckdb").write_bytes(held)
+    wrong = [check for check in bench.json("doctor", code=2) if not check["ok"]]
+    assert [check["check"] for check in wrong] == ["ledger"]
+    assert wrong[0]["text"].endswith(text)
+    assert wrong[0]["fix"].startswith(fix)
+
+
 def test_doctor_looks_for_the_slots_and_leaves_them_open_to_other_users(bench: Workbench) -> None:
     shared = bench.folder / "shared" / "slots"
     bench.write("workbench.toml", f'slots_folder = "{shared}"\n')

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,13 +137,14 @@ def _ledger(where: Target) -> CheckResult:
             "ledger", False, f"{where.folder}: {error.strerror}", "make the folder writable", ExitCode.USAGE
         )
     except WorkbenchError as error:
-        fix = "wait for the other process, or use another file with --ledger"
+        fix, text = "wait for the other process, or use another file with --ledger", str(error)
         if isinstance(error, InputError):
+            text = "; ".join(str(replace(fault, hint="")) for fault in error.faults)
             hints = [fault.hint for fault in error.faults if fault.hint]
             backup = "restore the file from a backup, or use another with --ledger; journals next to it are still read"
             backup = backup if is_file else f"`{commands.HELP_LEDGER}` says which rights and which folder it needs"
             fix = "; ".join(hints) or backup
-        return CheckResult("ledger", False, str(error), fix, error.exit_code)
+        return CheckResult("ledger", False, text, fix, error.exit_code)
     held = ", ".join(plural(state[name], name.removesuffix("s")) for name in ("runs", "attempts"))
     text = f"{ledger.name}: {held}; {waiting_journals(state)}"
     if not state["sound"]:
@@ -157,8 +159,11 @@ def _team(where: Target) -> list[CheckResult]:
     """Return whether this machine may run jobs on a team's ledger, and what its other machines do."""
     try:
         ledger = ledger_to_write(where)
-        if not ledger.address.is_shared:
-            return []
+    except (WorkbenchError, OSError):
+        return []  # `_ledger` says why
+    if not ledger.address.is_shared:
+        return []
+    try:
         store_of(ledger).require_rights()
         known = machines_of(ledger).claims()
     except InputError as error:
