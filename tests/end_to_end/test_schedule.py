@@ -202,13 +202,19 @@ def test_a_crontab_line_runs_what_is_due(home: Workbench, platform: ThreadedServ
     assert platform.key not in line + log
 
 
+def asking(odd: OddServer, folder: Path, word: str, calendar: str) -> Workbench:
+    """A job that asks an odd server for a word, whenever the calendar says."""
+    bench = Workbench(folder, None)
+    bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": odd.key}
+    bench.write("sums.jsonl", f'{{"input": "{word}", "target": 4}}\n')
+    bench.write("often.toml", scheduled(f'on_calendar = "{calendar}"').replace("sim/instant", "m"))
+    return bench
+
+
 @pytest.mark.slow
 def test_an_occasion_that_another_process_ran_meanwhile_is_not_run_again(tmp_path: Path) -> None:
     with OddServer() as odd:
-        bench = Workbench(tmp_path, None)
-        bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": odd.key}
-        bench.write("sums.jsonl", '{"input": "plain", "target": 4}\n')
-        bench.write("often.toml", scheduled('on_calendar = "*:*"').replace("sim/instant", "m"))
+        bench = asking(odd, tmp_path, "plain", "*:*")
         until(lambda: time.time() % 60 <= 40)
         odd.held_list = 1
         slow = bench.start("run", "often.toml", "--occasion", "due", "--no-report", "--json")
@@ -226,10 +232,7 @@ def test_an_occasion_that_another_process_ran_meanwhile_is_not_run_again(tmp_pat
 @pytest.mark.slow
 def test_an_occasion_that_comes_while_a_run_is_planned_is_run(tmp_path: Path) -> None:
     with OddServer() as odd:
-        bench = Workbench(tmp_path, None)
-        bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": odd.key}
-        bench.write("sums.jsonl", '{"input": "plain", "target": 4}\n')
-        bench.write("often.toml", scheduled('on_calendar = "*:*:0/10"').replace("sim/instant", "m"))
+        bench = asking(odd, tmp_path, "plain", "*:*:0/10")
         odd.held_list = 1
         process = bench.start("run", "often.toml", "--occasion", "due", "--no-report", "--json")
         until(lambda: odd.lists >= 1)
@@ -244,10 +247,7 @@ def test_an_occasion_that_comes_while_a_run_is_planned_is_run(tmp_path: Path) ->
 def test_a_timer_that_asks_while_the_run_of_before_goes_on_is_quiet(tmp_path: Path) -> None:
     """A crontab would send a letter each five minutes of a long run."""
     with OddServer() as odd:
-        bench = Workbench(tmp_path, None)
-        bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": odd.key}
-        bench.write("sums.jsonl", '{"input": "held", "target": 4}\n')
-        bench.write("often.toml", scheduled('on_calendar = "*:*:*"').replace("sim/instant", "m"))
+        bench = asking(odd, tmp_path, "held", "*:*:*")
         process = bench.start("run", "often.toml", "--occasion", "due", "--no-report", "--json")
         until(lambda: odd.requests)
         asked = bench("run", "often.toml", "--occasion", "due", "--no-report")

@@ -251,8 +251,8 @@ async def run_job(
             presence.claim(job.name, run_id, options)
             generation = _generation(ledger, options, run_id, plan)
             latencies = _take_answers(session, plan, ledger, generation, _again(ledger, job, options))
-            refuse_worthless(plan, None if where.local else session.models)
             judges_missing = _judge_findings(where, session, job)
+            refuse_worthless(plan, judges_missing)
             findings = len([*lint_plan(plan, session.models, {}), *judges_missing, *undecidable_gates(plan)])
             for finding in (*judges_missing, *prompt_warnings(plan), *repeated_ids(plan)):
                 warn(f"{finding.where}: {finding.text}")

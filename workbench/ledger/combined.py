@@ -159,7 +159,7 @@ class RunTables:
     The queries about a run ask for the same few rows again and again: of one run these are read once, so that a page takes what
     its run has, and not what the ledger holds. Of several, which may be too many for the memory, each query reads them, and no
     others: DuckDB has no other filter that it carries through a view to the scan of the calls (a comparison within 10,000,000
-    calls takes 1.5 s, not 7.5).
+    calls takes 1.6 s, not 7.5).
 
     Args:
         schema: Its name.

@@ -75,17 +75,16 @@ def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, RouteExper
     return found
 
 
-def refuse_worthless(plan: Plan, visible: Iterable[Model] | None) -> None:
+def refuse_worthless(plan: Plan, judges: Sequence[Finding]) -> None:
     """Stop a run that would spend something and show nothing.
 
     Args:
-        visible: The models that may be judges; None: whichever is named has a stand-in.
+        judges: What `invisible_judges` finds.
 
     Raises:
         InputError: It would, and its job does not say that this is meant.
     """
     if len(plan) > plan.reused and JUDGED_RUN not in plan.job.tags:  # a judge asks what its rubric says
-        judges = [] if visible is None else invisible_judges(plan.job, visible)
         refuse(plan.job, [*_worthless(plan), *judges])
 
 
