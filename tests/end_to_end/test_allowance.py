@@ -22,6 +22,7 @@ from workbench.api.frames import Frames
 from workbench.ledger import ingest
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State
+from workbench.settings.clock import SET_BY
 
 TOTAL = 40_000
 SETTINGS = """
@@ -149,6 +150,7 @@ def test_what_others_drew_on_the_platform_lies_in_its_range(tmp_path: Path, hist
 
 def test_a_threshold_has_its_exit_code_and_its_line(account: Account) -> None:
     bench = account.bench
+    bench.environment[SET_BY] = "2026-11-20T12:00Z"  # in the first minutes of a month any reading is a steep rate
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("m"))
     bench("run", "job.toml", "--no-report")

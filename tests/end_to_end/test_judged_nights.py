@@ -127,7 +127,7 @@ class Nights:
 @pytest.mark.parametrize(
     ("count", "drop", "busy"),
     [
-        pytest.param(10, 9, {9}, marks=pytest.mark.slow),
+        pytest.param(7, 6, {6}, marks=pytest.mark.slow),
         pytest.param(40, 25, {9, 17, 33}, marks=pytest.mark.long),
     ],
 )

@@ -15,7 +15,10 @@ from workbench.local_platform.clock import Clock
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.shared import Surroundings
 from workbench.local_platform.state import State
+from workbench.settings.clock import SET_BY
 
+AT = datetime(2026, 11, 25, 12, tzinfo=UTC)
+"""What the workbench and its platform are told: in the first minutes of a month any reading is a steep rate."""
 SETTINGS = """
 [allowance]
 window = "month"
@@ -70,9 +73,10 @@ def own(tmp_path: Path) -> Any:
     config = platform_of(
         {"id": "m"}, allowance={"units": 10_000, "reserve_for_chat": 0.5, "window_s": 86_400 * 3650}
     )  # fmt: skip
-    state = State(tmp_path / "platform.sqlite")
+    state = State(tmp_path / "platform.sqlite", clock=Clock(begins_at=AT))
     with ThreadedServer(config, state) as server:
         bench = Workbench(tmp_path, server)
+        bench.environment[SET_BY] = AT.isoformat()
         bench.write("sums.jsonl", sums(3))
         bench.write("job.toml", job("m"))
         yield bench, state

@@ -18,7 +18,7 @@ from workbench.ledger.address import SCHEME
 from workbench.local_platform.server import ThreadedServer
 
 GROUP, ANN, BEN = 61_000, 61_001, 61_002
-CALLS = 500
+CALLS = 100
 AS_USER = [
     "setpriv",
     f"--regid={GROUP}",
@@ -127,8 +127,8 @@ def test_two_users_of_a_group_s_folder_see_all_and_pay_once(
 
 def test_a_missing_right_is_told_before_anything_is_spent(folder: Path, users: Users, platform: ThreadedServer) -> None:
     rows = group_folder(folder)
-    users.joins(ANN, "first", samples=200)
-    users.joins(BEN, "first", samples=200)
+    users.joins(ANN, "first", samples=40)
+    users.joins(BEN, "first", samples=40)
     users.run(ANN, "ledger", "create", users._url, "--data", str(rows))
     users.run(ANN, "run", "first.toml", "--no-report")
     sent = platform.platform.statistics.requests.total()
