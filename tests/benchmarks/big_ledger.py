@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from workbench.ledger.database import opened_for_writing
+from workbench.ledger.schema import sql
 from workbench.ledger.store import Ledger
 
 DAYS, MODELS, JOBS = 90, 40, 9
@@ -77,6 +78,7 @@ _STEPS = (
         CASE WHEN outcome IN ('ok', 'truncated') AND luck % 50 <> 49 THEN prompt_tokens + completion_tokens END AS total_tokens
        FROM made""",
     """INSERT INTO served_names SELECT DISTINCT run_id, model, served_model FROM attempts WHERE drew = 'yes'""",
+    "".join(sql("schema", "0026_call_quarters").partition("INSERT INTO call_quarters")[1:]),  # as of an earlier ledger
     """INSERT INTO responses BY NAME SELECT run_id, call_no,
         'The answer is ' || CASE WHEN luck % 10 < 3 THEN luck ELSE row_no END || '. ' || repeat('It follows from the words. ', (size // 40)::INT)
         AS answer, CASE WHEN m % 4 = 2 THEN repeat('Let me think. ', 20) END AS reasoning, '{"choices":[]}' AS raw

@@ -333,6 +333,7 @@ def test_a_ledger_of_an_earlier_schema_is_judged_once_more_when_it_is_opened(tmp
     ingest(ledger)
     with duckdb.connect(str(ledger.path)) as db:  # back to the schema before
         db.execute("DROP TABLE corrected_outcomes CASCADE")
+        db.execute("DROP TABLE call_quarters CASCADE")
         db.execute("ALTER TABLE runs DROP COLUMN min_answered")
         db.execute("ALTER TABLE runs DROP COLUMN counted_unknown")
         db.execute("ALTER TABLE runs DROP COLUMN epochs")

@@ -10,6 +10,7 @@ import pytest
 from tests.cases import first_of
 from tests.conftest import Workbench
 from tests.contract.asking import platform_of
+from workbench.display.text import plural
 from workbench.local_platform.server import ThreadedServer
 
 JOB = 'models = ["{model}"]\n[dataset]\npath = "d.jsonl"\n[prompt]\ntemplate = """{template}"""\n[request]\nmax_tokens = {most}\n'
@@ -135,6 +136,66 @@ def test_what_makes_sense_is_sent(tmp_path: Path, rows: list[dict[str, Any]], te
         bench.write("job.toml", JOB.format(model="m", template=template, most=64) + scorer + more)
         assert "nothing was sent" not in bench("run", "job.toml", "--no-report", code=None).stderr
         assert server.platform.statistics.requests.total() == len(rows)
+
+
+ONE_LABEL = [{"input": f"Is {n} a number?", "target": "yes"} for n in range(6)]
+BY_TARGET = '[[scorers]]\nname = "exact"\n'
+A_TOOL = 'tool_choice = "required"\ntools = [{ type = "function", function = { name = "f" } }]\n'
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "part", "findings", "now"),
+    first_of(
+        (ONE_LABEL, BY_TARGET, (), ["a constant yes scores 1.000"], 0),
+        (PLAIN, A_TOOL, (), ["never called a tool in 5 answers that had to"], 0),
+        (ONE_LABEL, f"[run]\ndeadline_s = 0.0001\n{BY_TARGET}", (), ["a constant yes scores 1.000"], 1),
+        (PLAIN, f"{BY_TARGET}[gates]\nmin_mean = {{ exact = 0.9 }}\n", ("--limit", "2"),
+         ["answers that are cut off", "2 samples cannot show it"], 0),
+        (PLAIN, BY_TARGET, (), [], 0),
+        default=2,
+    ),
+)  # fmt: skip
+def test_a_run_counts_the_findings_that_lint_has_once_it_ended(
+    tmp_path: Path, rows: list[dict[str, Any]], more: str, part: tuple[str, ...], findings: list[str], now: int
+) -> None:
+    with ThreadedServer(platform_of({"id": "m", "simulated": "prose", "latency_ms": {"median": 20}})) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("d.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        bench.write("job.toml", JOB.format(model="m", template="{{ input }}", most=64) + more)
+        said = bench("run", "job.toml", "--no-report", *part, code=None).stderr
+        linted = bench("lint", "job.toml", *part)
+    assert len(linted.stdout.splitlines()) == len(findings) + now, linted.stdout
+    assert all(text in linted.stdout for text in findings)
+    counted = plural(len(findings), "finding")
+    left = f", {now} about what is left now" if now else ""
+    assert linted.stderr.endswith(f"job.toml: no errors, {counted}{left}\n")
+    told = f"note: {counted}: workbench lint job.toml{''.join(f' {word}' for word in part)}\n"
+    assert (told in said) is bool(findings), said
+
+
+MOVES_THE_DATASET = """
+import pathlib
+def moved(answer, sample):
+    if pathlib.Path("d.jsonl").exists() and answer.text:
+        pathlib.Path("d.jsonl").rename("elsewhere.jsonl")
+    return True
+"""
+
+
+@pytest.mark.parametrize("pages", [("--no-report",), pytest.param((), marks=pytest.mark.slow)])
+def test_a_dataset_that_is_moved_during_a_run_hides_nothing_that_it_found(
+    tmp_path: Path, pages: tuple[str, ...]
+) -> None:
+    with ThreadedServer(platform_of({"id": "m"})) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("d.jsonl", "".join(json.dumps({"id": f"s{n}", "input": f"What is {n}?"}) + "\n" for n in range(3)))
+        bench.write("own.py", MOVES_THE_DATASET)
+        scorer = '[[scorers]]\nname = "custom"\nfunction = "own.py:moved"\nscale = [0, 1]\n'
+        bench.write("job.toml", JOB.format(model="m", template="{{ input }}", most=64) + scorer)
+        done = bench("run", "job.toml", *pages)
+    assert not (tmp_path / "d.jsonl").exists()
+    assert "m scores 1.000" in done.stdout
+    assert "missing" not in done.stderr
 
 
 CUSTOM = """

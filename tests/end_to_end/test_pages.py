@@ -6,7 +6,7 @@ import json
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,13 @@ import pytest
 from tests.compared_runs import one_journal, record
 from tests.conftest import Workbench, job, one_route, sums
 from tests.pages import Page, as_shown
+from workbench.evaluation.ongoing import reading_with_ongoing
+from workbench.evaluation.run_figures import run_figures
+from workbench.ledger.queries import Reader
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
 from workbench.records.outcomes import Outcome
-from workbench.report.ledger_pages import write_pages
+from workbench.report.ledger_pages import ended_run_pages, write_pages
 from workbench.scoring.exact import Exact
 from workbench.scoring.judge import PENDING
 
@@ -59,6 +62,28 @@ def test_every_figure_of_a_run_equals_its_query(desk: Workbench, run: dict[str, 
     }  # fmt: skip
     assert len(page.figures) > 100
     page.check(desk.ledger)
+
+
+def test_a_run_s_three_pages_ask_twenty_queries(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of its second run, which has one before it."""
+    bench.write("sums.jsonl", sums(4))
+    bench.write("job.toml", job("sim/instant", "Abacus Mini [fast]"))
+    ids = [bench.json("run", "job.toml", "--fresh", "--no-report")["run_id"] for _ in range(2)]
+    asked: list[str] = []
+    with reading_with_ongoing(bench.ledger) as read:
+        figures = run_figures(read[0].at_once(), ids[1])
+        monkeypatch.setattr(Reader, "_execute", noting(Reader._execute, asked))
+        ended_run_pages(bench.ledger, bench.folder / "reports", read, figures)
+    assert "job_changes" in asked
+    assert len(asked) <= 20, asked
+
+
+def noting(execute: Callable[..., Any], asked: list[str]) -> Callable[..., Any]:
+    def noted(reader: Reader, query: str, *more: Any) -> Any:
+        asked.append(query)
+        return execute(reader, query, *more)
+
+    return noted
 
 
 @pytest.mark.slow

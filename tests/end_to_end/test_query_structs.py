@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
+import workbench.ledger.combined as combined
 from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.unit.ledger.ledger_rows import every_kind
 from workbench.errors import WorkbenchError
-from workbench.ledger.answer_rows import BodyText, CallTexts
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import QueryRow, RunId
 from workbench.ledger.schema import sql
@@ -22,6 +22,7 @@ from workbench.ledger.score_rows import BesideBefore, JobPair, SideSample
 from workbench.ledger.store import Ledger
 from workbench.local_platform.server import ThreadedServer
 from workbench.records.outcomes import UNKNOWN_REASON
+from workbench.scoring.judge import PENDING_BEGINS
 from workbench.scoring.scorer import FAILED
 
 KINDS = [kind for kind in every_kind(QueryRow) if hasattr(kind, "query")]
@@ -31,7 +32,7 @@ SILENT = {
     "earlier_latencies",
     "tools_forced",
     "readings",
-    "broken_scorers",
+    "scorer_faults",
     "run_cluster_sums",
     "run_suspects",
     "route_retries",
@@ -88,7 +89,7 @@ def given(reader: Reader) -> dict[str, Any]:
     keys = [row["sample_key"] for row in rows_of(reader, "run_sample_keys", run_id=newest)]
     long_ago = datetime.now(UTC) - timedelta(days=1)
     return {
-        "answer_run_id": newest, "cluster": "cluster", "edges": [long_ago], "end_call_no": 10**6, "failed": FAILED,
+        "answer_run_id": newest, "cluster": "cluster", "edges": [long_ago], "end_call_no": 10**6, "failed": FAILED, "pending": PENDING_BEGINS,
         "first_call_no": 1, "generation": None, "in_part": True, "in_parts": False, "job": "nightly", "keys": keys,
         "models": list(MODELS), "most": 100, "most_chars": 100, "on_fallback": None,
         "request_keys": [row["request_key"] for row in rows_of(reader, "answers", run_id=newest)], "run_id": newest,
@@ -99,19 +100,11 @@ def given(reader: Reader) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def bodies(reader: Reader, given: dict[str, Any]) -> list[str | None]:
-    """The keys of the request bodies of two calls."""
-    asked = {name: given[name] for name in ("run_id", "first_call_no", "last_call_no", "call_nos")}
-    return [sent.body_key for sent in reader.each(CallTexts, **asked)]
-
-
-@pytest.fixture(scope="module")
-def parameters_of(given: dict[str, Any], bodies: list[str | None]) -> Callable[[type[QueryRow]], dict[str, Any]]:
+def parameters_of(given: dict[str, Any]) -> Callable[[type[QueryRow]], dict[str, Any]]:
     """The values for a query's parameters."""
 
     def parameters_of(kind: type[QueryRow]) -> dict[str, Any]:
-        values = given | {"keys": bodies} if kind is BodyText else given
-        return {name: values[name] for name in re.findall(r"\$([a-z_]+)", sql("queries", kind.query))}
+        return {name: given[name] for name in re.findall(r"\$([a-z_]+)", sql("queries", kind.query))}
 
     return parameters_of
 
@@ -157,15 +150,40 @@ def test_about_some_runs_every_query_about_them_answers_the_same(
 
 
 @pytest.mark.slow
+def test_what_is_read_at_once_for_pages_is_the_same(
+    ledger: Ledger,
+    reader: Reader,
+    parameters_of: Callable[[type[QueryRow]], dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at_once = reader.at_once()
+    assert at_once is not reader
+    assert at_once.about("any run") is at_once.at_once() is at_once
+    for kind in KINDS:
+        if kind is not BesideBefore:
+            both = [rows_of(asking, kind.query, **parameters_of(kind)) for asking in (at_once, reader)]
+            assert in_any_order(both[0]) == in_any_order(both[1]), kind.query
+    assert changes_of(at_once) == changes_of(reader)
+    with pytest.raises(WorkbenchError, match="only by the rule of its job"):
+        at_once.all(SideSample, **parameters_of(SideSample) | {"on_fallback": "accept"})
+    monkeypatch.setattr(combined, "_FEW_ITEMS", 1)
+    with reading(ledger) as of_many:
+        assert of_many.at_once() is of_many
+
+
+@pytest.mark.slow
 def test_about_the_two_newest_runs_of_each_job_their_changes_are_the_same(reader: Reader) -> None:
     runs = [run for pair in reader.all(JobPair) for run in (pair.run_id, pair.before_run_id)]
     assert runs
-    both = [rows_of(asking, BesideBefore.query) for asking in (reader.about(*runs), reader)]
-    for row in both[0] + both[1]:
+    assert changes_of(reader.about(*runs)) == changes_of(reader) != []
+
+
+def changes_of(reader: Reader) -> list[str]:
+    rows = rows_of(reader, BesideBefore.query)
+    for row in rows:
         for ends in ("known", "lowest", "highest"):
             row[ends]["clustered"].sort(key=repr)  # in no order
-    assert both[0]
-    assert in_any_order(both[0]) == in_any_order(both[1])
+    return in_any_order(rows)
 
 
 def in_any_order(rows: list[dict[str, Any]]) -> list[str]:

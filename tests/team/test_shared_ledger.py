@@ -302,6 +302,23 @@ def test_an_older_version_meets_a_newer_schema(machine: Machine, url: str) -> No
 
 
 @pytest.mark.slow
+def test_a_ledger_of_the_schema_before_is_summed_up_when_it_is_opened(machine: Machine, url: str) -> None:
+    bench = machine("one")
+    assert bench.json("runs") == []
+    for run_id in ("r1", "r2"):
+        write_run(journals_of(bench), run_id, 60)  # too many rows for the catalog
+        bench("ledger", "recover")
+    used = bench.json("usage", "--by", "job")
+    engine = Engine()
+    attach(engine, address_of_team(Ledger(url)), "write")
+    engine.started().execute("DROP TABLE ledger.call_quarters; DELETE FROM ledger.schema_versions WHERE version >= 26")
+    engine.stop()
+    assert bench.json("usage", "--by", "job") == used
+    checked = bench.json("ledger", "check")
+    assert (checked["sound"], checked["contradicting_sums"], checked["attempts"]) == (True, 0, 120)
+
+
+@pytest.mark.slow
 def test_making_it_again_changes_nothing(machine: Machine, url: str, tmp_path: Path) -> None:
     bench = machine("one")
     assert bench.json("runs") == []

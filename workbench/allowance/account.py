@@ -180,7 +180,7 @@ class _Account(msgspec.Struct, frozen=True):
         is_bounded = left is not None and used is not None and not math.isinf(used[1])
         return AccountState(
             at=self.now, unit=self.weights.unit, window=window, total=total, least_total=least if total is None else None,
-            seen=seen, used=used, unseen=_unseen(used, seen) if after else None, points=points, readings=here, left=left,
+            seen=seen, used=used, unseen=_unseen(used, seen, points) if after else None, points=points, readings=here, left=left,
             share_read=max((one.share[0] for one in observed if one.share is not None), default=None), pace=pace,
             forecast=forecast(pace, left, self.now) if pace and left and is_bounded else None,
             models=self._parts(begin, "model"), jobs=self._parts(begin, "job"), parts=self._jobs_by_model(begin), days=whole,
@@ -251,9 +251,11 @@ class _Account(msgspec.Struct, frozen=True):
         return [JobModelDrawn(*key, drawn) for key, drawn in parts.items()]
 
 
-def _unseen(used: _Range | None, seen: Drawn) -> _Range | None:
-    """Return what others drew, of all that was used."""
+def _unseen(used: _Range | None, seen: Drawn, points: Sequence[Point]) -> _Range | None:
+    """Return what others drew, of all that was used: no less than by an earlier reading, as nothing is given back in a window."""
     if used is None:
         return None
-    low = 0.0 if seen.most is None else max(used[0] - seen.most, 0.0)
+    by_readings = [point.low - point.seen[1] for point in points if point.seen[1] is not None]
+    by_now = [] if seen.most is None else [used[0] - seen.most]
+    low = max([0.0, *by_readings, *by_now])
     return low, max(used[1] - seen.units, low)

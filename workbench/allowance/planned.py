@@ -12,7 +12,7 @@ from workbench.allowance.weights import ReportedTokens, Weights, weights_of
 from workbench.display.text import duration, significant
 from workbench.errors import InputError
 from workbench.job.job import Job
-from workbench.ledger.queries import Reader, reading
+from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import RunDraws
 from workbench.planning.estimate import RunEstimate
@@ -23,10 +23,11 @@ from workbench.planning.run_plan import CapState, WindowPlan
 _SCALE_TOKENS = 1_000_000
 
 
-def window_plan(ledger: Ledger, job: Job, estimate: RunEstimate) -> WindowPlan:
+def window_plan(reader: Reader | None, ledger: Ledger, job: Job, estimate: RunEstimate) -> WindowPlan:
     """Put an estimate beside the window of the allowance.
 
     Args:
+        reader: Of the ledger; None where there is none yet.
         ledger: With what its settings say of the allowance.
         job: That is planned.
         estimate: Of its run.
@@ -37,10 +38,9 @@ def window_plan(ledger: Ledger, job: Job, estimate: RunEstimate) -> WindowPlan:
     weights, now = weights_of(ledger.allowance, ledger.zone), clock.now()
     left, ends_at = None, None
     parts = {}
-    if ledger.exists:
-        with reading(ledger) as reader:
-            state = account_state(reader, ledger.allowance, ledger.zone, now)
-            parts = _drawn_before(reader, job.name, weights)
+    if reader is not None:
+        state = account_state(reader, ledger.allowance, ledger.zone, now)
+        parts = _drawn_before(reader, job.name, weights)
         left = state.left
         ends_at = state.resets_at
     low, high = 0.0, 0.0
@@ -70,22 +70,23 @@ def window_findings(plan: WindowPlan, job: Job, estimate: RunEstimate) -> Iterat
     now = clock.now()
     if job.run.deadline_s is not None and estimate.low_s is not None and estimate.low_s > job.run.deadline_s:
         text = f"takes at least {duration(estimate.low_s)} by earlier answers: the run stops after {duration(job.run.deadline_s)}"
-        yield Finding(job.where("run", "deadline_s"), text)
+        yield Finding(job.where("run", "deadline_s"), text, is_about_now=True)
     if (
         plan.ends_at is not None
         and estimate.high_s is not None
         and now + timedelta(seconds=estimate.high_s) > plan.ends_at
     ):
-        yield Finding("allowance", f"the window ends at {plan.ends_at:%Y-%m-%d %H:%M} UTC, perhaps before the run does")
+        text = f"the window ends at {plan.ends_at:%Y-%m-%d %H:%M} UTC, perhaps before the run does"
+        yield Finding("allowance", text, is_about_now=True)
     if plan.left is not None and plan.low_units > plan.left[1]:
         text = f"needs at least {significant(plan.low_units)} {plan.unit}, and at most {significant(plan.left[1])} are left"
-        yield Finding("allowance", text)
+        yield Finding("allowance", text, is_about_now=True)
     elif plan.left is not None and plan.high_units is not None and plan.high_units > plan.left[0]:
         text = f"may need {significant(plan.high_units)} {plan.unit}, and perhaps only {significant(plan.left[0])} are left"
-        yield Finding("allowance", text)
+        yield Finding("allowance", text, is_about_now=True)
     for cap in plan.caps:
         if cap.used >= cap.most:
-            yield Finding("caps", f"the cap of {cap.words} is used up: nothing would be sent")
+            yield Finding("caps", f"the cap of {cap.words} is used up: nothing would be sent", is_about_now=True)
 
 
 def _drawn_before(reader: Reader, job: str, weights: Weights) -> dict[str, ReportedTokens]:

@@ -13,8 +13,9 @@ import msgspec
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.allowance.caps import caps_kept
-from workbench.allowance.planned import cap_findings, window_findings, window_plan
+from workbench.allowance.planned import window_findings, window_plan
 from workbench.allowance.readings import begin_of_window, read_from_platform
+from workbench.api.findings import findings_of, findings_of_run, judge_findings
 from workbench.api.session import (
     Session,
     Target,
@@ -42,10 +43,17 @@ from workbench.errors import (
     internal_error,
 )
 from workbench.evaluation.alarms import watches_of
-from workbench.evaluation.gates import ask_gates, is_met, record_gates, record_status, undecidable_gates
+from workbench.evaluation.gates import ask_gates, is_met, record_gates, record_status
 from workbench.evaluation.ongoing import reading_with_ongoing
 from workbench.evaluation.rescore import DatasetColumns, rescore
-from workbench.evaluation.run_figures import RunFigures, broken_scorers, find_run, judges_nothing, run_figures
+from workbench.evaluation.run_figures import (
+    RunFigures,
+    broken_scorers,
+    find_run,
+    judges_nothing,
+    run_figures,
+    scorer_faults,
+)
 from workbench.job.file import PREVIOUS, GatesTable
 from workbench.job.job import Job, Part
 from workbench.job.narrowing import part_of
@@ -53,22 +61,14 @@ from workbench.ledger.engine import lacks_room
 from workbench.ledger.entries import RunStarted
 from workbench.ledger.ingest import Ingested
 from workbench.ledger.journal import JournalFullError
-from workbench.ledger.queries import reading
+from workbench.ledger.queries import Reader, reading, reading_if_made
 from workbench.ledger.rows import InvalidSample, NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
 from workbench.planning.again import INVALIDATED, ReaskPlan, of_kind, with_earlier_caps
 from workbench.planning.answer_key import AnswerKeyWriter
 from workbench.planning.estimate import estimate, rehearsed
 from workbench.planning.expand import Plan
-from workbench.planning.lint import (
-    Finding,
-    RouteExperience,
-    invisible_judges,
-    lint_plan,
-    prompt_warnings,
-    refuse_worthless,
-    repeated_ids,
-)
+from workbench.planning.lint import RouteExperience, prompt_warnings, refuse_worthless, repeated_ids
 from workbench.planning.models import planned_models, with_cap
 from workbench.planning.references import planned_references, reference_findings
 from workbench.planning.run_plan import RunPlan, described, planned_judges
@@ -144,29 +144,30 @@ async def plan_job(
     async with connected(where, job.ids) as session:
         with _expanded(session, job, options.max_tokens) as plan:
             _check_baseline(ledger, job)
-            if options.fresh or (job.run.reuse != "always" and options.occasion is None and options.resume is None):
-                if ledger.exists:  # everything is asked again
-                    with reading(ledger) as reader:
-                        refuse_mixing(reader, ledger, simulated=_is_simulated(session, plan))
-                        plan.look_up_samples(reader)
-            else:
-                generation = _generation(ledger, options, "", plan)
-                _take_answers(session, plan, ledger, generation, _again(ledger, job, options))
+            is_simulated, earlier = _is_simulated(session, plan), None
+            if job.run.reuse == "always" or options.occasion is not None or options.resume is not None:
+                earlier = None if options.fresh else _generation(ledger, options, "", plan)
+            again = None if earlier is None else _again(ledger, job, options)
             experience: dict[str, RouteExperience] = {}
-            expected, judges = None, planned_judges(plan, None)
             findable: tuple[str, ...] = ()
-            if ledger.exists:
-                with reading(ledger) as reader:
-                    expected, judges = estimate(reader, plan), planned_judges(plan, reader)
-                    experience, findable = experience_of(reader), tuple(map(findable_text, watches_of(reader, job)))
-            expected = expected or estimate(None, plan)
-            window = window_plan(ledger, job, expected)
-            findings = lint_plan(plan, session.models, experience) + list(window_findings(window, job, expected))
-            findings += _judge_findings(where, session, job)
-            findings += cap_findings(ledger, job, plan.models)
+            with reading_if_made(ledger) as reader:
+                refuse_mixing(reader, ledger, simulated=is_simulated)
+                if reader is not None:
+                    if earlier is None or again is None:  # everything is asked again
+                        plan.look_up_samples(reader)
+                    else:
+                        _take_answers(reader, plan, earlier, again)
+                    experience = experience_of(reader, tools=plan.sends_tools)
+                    findable = tuple(map(findable_text, watches_of(reader, job)))
+                expected, judges = estimate(reader, plan), planned_judges(plan, reader)
+                window = window_plan(reader, ledger, job, expected)
             references = planned_references(plan)
-            findings += [*reference_findings(plan, references), *undecidable_gates(plan)]
-            planned = described(plan, findings, expected, ledger.name, simulated=_is_simulated(session, plan))
+            findings = [
+                *findings_of(ledger, plan, session.models, judge_findings(where, session, job), experience),
+                *reference_findings(plan, references),
+                *window_findings(window, job, expected),
+            ]
+            planned = described(plan, findings, expected, ledger.name, simulated=is_simulated)
             shown = tuple(msgspec.json.decode(plan.item(number).request.body) for number in range(min(show, len(plan))))
             return msgspec.structs.replace(
                 planned,
@@ -177,11 +178,6 @@ async def plan_job(
                 settings=settings_files(where),
                 requests=shown,
             )
-
-
-def _judge_findings(where: Target, session: Session, job: Job) -> list[Finding]:
-    """Return the judges that the account does not see; simulated ones have stand-ins when they are asked."""
-    return [] if where.local else list(invisible_judges(job, session.models))
 
 
 _SAYS_LESS = (ExitCode.DONE, ExitCode.INCOMPLETE)
@@ -250,13 +246,14 @@ async def run_job(
             run_id = new_run_id(now)
             presence.claim(job.name, run_id, options)
             generation = _generation(ledger, options, run_id, plan)
-            latencies = _take_answers(session, plan, ledger, generation, _again(ledger, job, options))
-            judges_missing = _judge_findings(where, session, job)
+            is_simulated, again = _is_simulated(session, plan), _again(ledger, job, options)
+            with reading_if_made(ledger) as reader:
+                refuse_mixing(reader, ledger, simulated=is_simulated)
+                latencies = _take_answers(reader, plan, generation, again)
+            judges_missing = judge_findings(where, session, job)
             refuse_worthless(plan, judges_missing)
-            findings = len([*lint_plan(plan, session.models, {}), *judges_missing, *undecidable_gates(plan)])
             for finding in (*judges_missing, *prompt_warnings(plan), *repeated_ids(plan)):
                 warn(f"{finding.where}: {finding.text}")
-            is_simulated = _is_simulated(session, plan)
             started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=is_simulated)
             started = _with_options(started, ledger, job, options)
             from workbench.running.conduct import RunExecution  # loads the client, as `connected` does, and no sooner
@@ -276,8 +273,9 @@ async def run_job(
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
             if options.occasion is not None and not where.local and not end.told_to_stop:
                 end = await _with_reading(session.client, ledger, end)
-            end = msgspec.structs.replace(end, findings=findings)
-            end = await _scored(ledger, plan, end, handled, judges, partial(_shown, ledger, options, show))
+            lint = partial(findings_of, ledger, plan, session.models, judges_missing)
+            count = partial(findings_of_run, lint, plan, run_id)
+            end = await _scored(ledger, plan, end, handled, judges, partial(_shown, ledger, options, show, count))
             return _beside_the_account(where, plan, end)
 
 
@@ -345,7 +343,7 @@ def _with_failed_scorers(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:
     if end.exit_code != ExitCode.DONE or not any(isinstance(scorer, Custom) for scorer in job.scorers):
         return end
     with reading(ledger, frugal=True) as reader:
-        is_left = judges_nothing(broken_scorers(reader, [end.summary.run_id]))
+        is_left = judges_nothing(broken_scorers(scorer_faults(reader, [end.summary.run_id])))
     return msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE, is_unscored=True) if is_left else end
 
 
@@ -357,18 +355,27 @@ def _columns(plan: Plan) -> DatasetColumns:
     return DatasetColumns(samples, named.reference, named.second_target)
 
 
-def _shown(ledger: Ledger, options: RunOptions, show: Shown | None, end: RunEnd) -> RunEnd:
-    """Show what a run found, and write its pages, for which its rows are read once."""
+def _shown(
+    ledger: Ledger, options: RunOptions, show: Shown | None, count: Callable[[Reader], int | None], end: RunEnd
+) -> RunEnd:
+    """Show what a run found, and write its pages, for which its rows are read once.
+
+    Args:
+        count: Returns how many findings lint has about its job.
+    """
     run_id, figures = end.summary.run_id, None
     if options.reports is None:
         if show is not None:
             with contextlib.suppress(WorkbenchError, OSError), reading(ledger, frugal=True) as reader:
+                end = msgspec.structs.replace(end, findings=count(reader))
                 figures = run_figures(reader, run_id)
             show(end, figures)
         return end
     try:
         with reading_with_ongoing(ledger) as read:
-            figures = run_figures(read[0], run_id)
+            reader = read[0].at_once()
+            end = msgspec.structs.replace(end, findings=count(reader))
+            figures = run_figures(reader, run_id)
             if show is not None:
                 show(end, figures)
             from workbench.report.ledger_pages import ended_run_pages  # loaded once the result is shown
@@ -504,19 +511,14 @@ def _again(ledger: Ledger, job: Job, options: RunOptions) -> ReaskPlan:
     return of_kind(options.again, None, keys)
 
 
-def _take_answers(
-    session: Session, plan: Plan, ledger: Ledger, generation: str, again: ReaskPlan
-) -> dict[str, list[float]]:
+def _take_answers(reader: Reader | None, plan: Plan, generation: str, again: ReaskPlan) -> dict[str, list[float]]:
     """Take over what is answered already; returns how long the newest answers of each route took, in ms."""
-    simulated = _is_simulated(session, plan)
-    if not ledger.exists:
+    if reader is None:
         return {}
-    with reading(ledger) as reader:  # one for both: a team's ledger takes half a second to open
-        refuse_mixing(reader, ledger, simulated=simulated)
-        if FILLED in plan.job.tags:
-            again = with_earlier_caps(reader, plan.job.name, again)
-        plan.take_answers(reader, None if generation == BASE_GENERATION else generation, again)
-        newest = reader.all(NewestLatencies, models=[model.id for model in plan.models], most=1_000)
+    if FILLED in plan.job.tags:
+        again = with_earlier_caps(reader, plan.job.name, again)
+    plan.take_answers(reader, None if generation == BASE_GENERATION else generation, again)
+    newest = reader.all(NewestLatencies, models=[model.id for model in plan.models], most=1_000)
     return {of.model: of.latencies_ms for of in newest}
 
 

@@ -381,13 +381,16 @@ def check_folder(folder: Path, named: str) -> None:
         raise InputError(Fault(named, f"{folder} cannot be written: {error.strerror or error}")) from error
 
 
-def refuse_mixing(reader: Reader, ledger: Ledger, *, simulated: bool) -> None:
+def refuse_mixing(reader: Reader | None, ledger: Ledger, *, simulated: bool) -> None:
     """Keep simulated data and an account's apart.
+
+    Args:
+        reader: Of the ledger; None where there is none yet.
 
     Raises:
         InputError: The ledger holds data of the other kind.
     """
-    kinds = [kind.simulated for kind in reader.all(LedgerKind)]
+    kinds = [kind.simulated for kind in reader.all(LedgerKind)] if reader is not None else []
     if kinds and kinds[0] is not simulated:
         held, given = ("simulated data", "an account's data") if kinds[0] else ("an account's data", "simulated data")
         raise InputError(Fault("--ledger", f"{ledger.name} holds {held}; {given} needs its own ledger"))

@@ -29,7 +29,7 @@ from workbench.job.job import Job, Part, load_job
 from workbench.job.narrowing import pilot_of
 from workbench.ledger.queries import reading
 from workbench.ledger.store import JobRunningError, Ledger
-from workbench.planning.lint import refuse
+from workbench.planning.lint import of_the_job, refuse
 from workbench.planning.models import GATEWAY_ATTEMPTS
 from workbench.planning.run_plan import PlannedJudge
 from workbench.records.endings import MOST_NAMED, RunEnd, RunStatus, RunSummary
@@ -48,6 +48,7 @@ _MAY_GO_ON = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.STOPPED, ExitCode.GAT
 
 @click.command()
 @options.job_file
+@options.narrowing
 @options.endpoint
 @options.as_json
 def lint(job: Path, as_json: bool, **given: Any) -> None:
@@ -55,14 +56,17 @@ def lint(job: Path, as_json: bool, **given: Any) -> None:
 
     Errors exit with code 2; findings alone with 0.
     """
-    findings = anyio.run(plan_job, options.where(given), load_job(job)).findings
+    where, asked = options.where(given), options.narrowed_by(given, load_job(job))
+    findings = anyio.run(plan_job, where, asked).findings
     if as_json:
         print_json(msgspec.to_builtins(findings))
         return
     for finding in findings:
         stops = f" (stops a run; --allow {finding.stops} sends it)" if finding.stops else ""
         echo(f"{finding.where}: {finding.text}{stops}")
-    say(f"{job}: no errors, {plural(len(findings), 'finding')}")
+    of_job = of_the_job(findings)
+    now = f", {count(len(findings) - len(of_job))} about what is left now" if len(of_job) < len(findings) else ""
+    say(f"{job}: no errors, {plural(len(of_job), 'finding')}{now}")
 
 
 @click.command()
@@ -104,8 +108,8 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
     echo(f"dataset {planned.dataset_hash[:12]}, ledger {planned.ledger}{', simulated' if planned.simulated else ''}")
     if planned.settings:
         echo(f"settings: {', '.join(planned.settings)}")
-    if planned.findings:
-        echo(findings_text(len(planned.findings), str(job), options.words(where)))
+    if found := of_the_job(planned.findings):
+        echo(findings_text(len(found), str(job), [*options.part_words(given), *options.words(where)]))
     for request in planned.requests:
         echo(msgspec.json.format(msgspec.json.encode(request), indent=2).decode())
 
@@ -316,7 +320,7 @@ def _show(
     path = os.path.relpath(job.path, where.folder)
     words = [*options.narrowing_words(given), *options.repeated_words(chosen), *options.words(where)]
     if end.findings and "limit" in given:  # the demonstration's file is not its user's
-        say(f"note: {findings_text(end.findings, path, options.words(where))}")
+        say(f"note: {findings_text(end.findings, path, [*options.part_words(given), *options.words(where)])}")
     _print_end(end, figures or _figures(end.summary, ledger_to_write(where)))
     if job.judge.when == "later" and figures and (left := to_judge_text(figures)):
         say(f"{left}: `{commands.on_ledger(ledger_to_write(where).name, *to_judge_words(figures))}`")

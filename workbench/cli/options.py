@@ -169,9 +169,13 @@ def narrowed_by(given: dict[str, Any], job: Job, begun: Part = Part()) -> Job:  
 
 
 def narrowing_words(given: dict[str, Any]) -> list[str]:
+    """Return the options of `narrowing`, and of `allow`, as typed on a command line."""
+    return [*part_words(given), *(word for value in given.get("allow") or () for word in ("--allow", value))]
+
+
+def part_words(given: dict[str, Any]) -> list[str]:
     """Return the options of `narrowing` as typed on a command line."""
-    part = commands.part(given.get("limit"), given.get("model") or (), given.get("max_in_flight"))
-    return [*part, *(word for value in given.get("allow") or () for word in ("--allow", value))]
+    return commands.part(given.get("limit"), given.get("model") or (), given.get("max_in_flight"))
 
 
 def ledger(command: F) -> F:

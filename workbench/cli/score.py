@@ -24,7 +24,7 @@ from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, judges_nothing, run_figures, score_objects
 from workbench.job.job import Job, load_job, parse_job
 from workbench.ledger.queries import reading
-from workbench.ledger.rows import CurrentScore
+from workbench.ledger.rows import CurrentScore, Provenance
 from workbench.ledger.store import Ledger
 from workbench.planning.again import OF_A_JUDGE, Kind
 from workbench.records.endings import GateResult
@@ -58,7 +58,7 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
     ledger = ledger_to_change(where)
     with reading(ledger) as reader:
         run = find_run(reader, run)
-        provenance = run_figures(reader, run).provenance
+        provenance = reader.only(Provenance, run_id=run)
     chosen = load_job(job) if job else parse_job(provenance.job_toml, Path(provenance.job_path))
     written = _rescored(ledger, run, chosen, yes=yes)
     judges = [scorer for scorer in chosen.scorers if isinstance(scorer, Judge)]

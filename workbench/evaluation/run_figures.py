@@ -1,6 +1,6 @@
 """The figures of one run: rows of named queries, and the means and intervals that are computed from those."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,11 +10,10 @@ from workbench.errors import Fault, InputError, nearest_id
 from workbench.evaluation.agreements import RunAgreement, run_agreement
 from workbench.evaluation.ranking import Ranking, standing
 from workbench.ledger.queries import Reader
-from workbench.ledger.rows import BrokenScorer, Provenance, RunId, RunNumbers
+from workbench.ledger.rows import BrokenScorer, Provenance, RunId, RunNumbers, ScorerFaults
 from workbench.ledger.run_rows import (
+    OnRecord,
     RunClusterSum,
-    RunHasClusters,
-    RunHasScores,
     RunItemOutcome,
     RunItems,
     RunLatency,
@@ -40,6 +39,7 @@ class RunFindings(msgspec.Struct, frozen=True):
     """What a run prints when it ends."""
 
     provenance: Provenance
+    on_record: OnRecord
     outcomes: list[RunOutcome]
     served: list[RunServed]
     scores: list[tuple[RunScore, Interval | None]]
@@ -99,18 +99,22 @@ def find_run(reader: Reader, named: object) -> str:
 
 def run_findings(reader: Reader, run_id: str) -> RunFindings:
     """Ask what a run of the ledger prints when it ends, and no more: it is part of every run's time."""
-    provenance = reader.only(Provenance, run_id=run_id)
-    ended = reader.all(RunOutcome, run_id=run_id), reader.all(RunServed, run_id=run_id)
-    ends = reader.all(UnknownEnd, run_id=run_id, unknown_reason=UNKNOWN_REASON)
-    if not reader.only(RunHasScores, run_id=run_id).scored:  # to find that out by the others takes 30 ms
-        return RunFindings(provenance, *ended, [], [], ends)
-    return RunFindings(provenance, *ended, _scores(reader, run_id), broken_scorers(reader, [run_id]), ends)
+    provenance, on_record = reader.only(Provenance, run_id=run_id), reader.only(OnRecord, run_id=run_id)
+    return RunFindings(
+        provenance,
+        on_record,
+        reader.all(RunOutcome, run_id=run_id),
+        reader.all(RunServed, run_id=run_id),
+        _scores(reader, run_id, on_record) if on_record.scored else [],  # to find that out by itself takes 30 ms
+        broken_scorers(scorer_faults(reader, [run_id])) if on_record.scored else [],
+        reader.all(UnknownEnd, run_id=run_id, unknown_reason=UNKNOWN_REASON),
+    )
 
 
-def _scores(reader: Reader, run_id: str) -> list[tuple[RunScore, Interval | None]]:
+def _scores(reader: Reader, run_id: str, on_record: OnRecord) -> list[tuple[RunScore, Interval | None]]:
     rows = reader.all(RunScore, run_id=run_id)
     clusters: dict[tuple[str, str], list[ClusterSum]] = {}
-    if reader.only(RunHasClusters, run_id=run_id).clustered:
+    if on_record.clustered:
         for row in reader.each(RunClusterSum, run_id=run_id):
             clusters.setdefault((row.model, row.scorer), []).append(ClusterSum(row.samples, row.low, row.high))
     asked = [
@@ -128,12 +132,12 @@ def _scores(reader: Reader, run_id: str) -> list[tuple[RunScore, Interval | None
 
 
 def run_figures(reader: Reader, run_id: str) -> RunFigures:
-    """Ask every query of a run's figures."""
-    run_id = find_run(reader, run_id)
+    """Ask every query of the figures of a run that is there; see `find_run`."""
     reader = reader.about(run_id)
     found, scorers = run_findings(reader, run_id), reader.all(RunScorer, run_ids=[run_id])
     return RunFigures(
         found.provenance,
+        found.on_record,
         found.outcomes,
         found.served,
         found.scores,
@@ -146,8 +150,10 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
         reader.only(RunNumbers, run_id=run_id),
         standing(reader, found.provenance, scorers),
         run_agreement(reader, found.provenance, scorers),
-        reader.all(TakenOut, run_id=run_id),
-        [row for row in reader.all(CorrectedTarget, run_id=found.provenance.run_id) if row.is_corrected],
+        reader.all(TakenOut, run_id=run_id) if found.on_record.invalidated else [],
+        [row for row in reader.all(CorrectedTarget, run_id=run_id) if row.is_corrected]
+        if found.on_record.corrected
+        else [],
     )
 
 
@@ -185,9 +191,18 @@ def judges_nothing(broken: Sequence[BrokenScorer]) -> bool:
     return any(one.failed == one.answers for one in broken)
 
 
-def broken_scorers(reader: Reader, run_ids: Sequence[str]) -> list[BrokenScorer]:
-    """Return the scorers of some runs that failed on answers."""
-    return reader.all(BrokenScorer, run_ids=list(run_ids), failed=FAILED)
+def scorer_faults(reader: Reader, run_ids: Sequence[str]) -> list[ScorerFaults]:
+    """Return the scorers of some runs that failed on answers, or judged some not yet."""
+    return reader.all(ScorerFaults, run_ids=list(run_ids), failed=FAILED, pending=PENDING_BEGINS)
+
+
+def broken_scorers(found: Iterable[ScorerFaults]) -> list[BrokenScorer]:
+    """Return those that failed on answers."""
+    return [
+        BrokenScorer(row.run_id, row.scorer, row.failed, row.answers, row.failed_reason)
+        for row in found
+        if row.failed_reason is not None
+    ]
 
 
 class Unjudged(NamedTuple):
@@ -198,14 +213,15 @@ class Unjudged(NamedTuple):
     """What `--again` has to say for them; None where a judge was never asked about some."""
 
 
-def unjudged_answers(reader: Reader, run_ids: Sequence[str]) -> dict[str, Unjudged]:
+def unjudged_answers(found: Iterable[ScorerFaults]) -> dict[str, Unjudged]:
     """Run id -> its answers without a judgement; runs without any are left out."""
-    found: dict[str, list[BrokenScorer]] = {}
-    for row in reader.all(BrokenScorer, run_ids=list(run_ids), failed=PENDING_BEGINS):
-        found.setdefault(row.run_id, []).append(row)
+    by_run: dict[str, list[tuple[int, str]]] = {}
+    for row in found:
+        if row.pending_reason is not None:
+            by_run.setdefault(row.run_id, []).append((row.pending, row.pending_reason))
     return {
-        run_id: Unjudged(sum(row.failed for row in rows), asks_again(min(row.reason for row in rows)))
-        for run_id, rows in found.items()
+        run_id: Unjudged(sum(number for number, _ in rows), asks_again(min(why for _, why in rows)))
+        for run_id, rows in by_run.items()
     }
 
 

@@ -5,7 +5,7 @@ from itertools import islice
 
 import msgspec
 
-from workbench.ledger.answer_rows import BodyText, CallTexts, RunAttempt, RunSample, SaidScore, WholeSample
+from workbench.ledger.answer_rows import CallTexts, RunAttempt, RunSample, SaidScore, WholeSample
 from workbench.ledger.queries import LedgerMemoryError, Reader
 from workbench.ledger.score_rows import SampleText
 from workbench.records.outcomes import EFFECTS, Outcome
@@ -49,9 +49,7 @@ def _with_texts(reader: Reader, window: list[RunSample]) -> list[WholeSample]:
         bounds = {"first_call_no": min(numbers), "last_call_no": max(numbers), "call_nos": sorted(set(numbers))}
         answered |= {(run_id, texts.call_no): texts for texts in reader.all(CallTexts, run_id=run_id, **bounds)}
     content_keys = sorted({line.content_key for line in window})
-    body_keys = sorted({texts.body_key for texts in answered.values() if texts.body_key is not None})
     samples = {found.sample_key: found.sample for found in reader.all(SampleText, keys=content_keys)}
-    bodies = {found.body_key: found.body for found in reader.all(BodyText, keys=body_keys)}
     whole = []
     for line in window:
         texts = answered[line.answer_run_id, line.answer_call_no]
@@ -63,7 +61,7 @@ def _with_texts(reader: Reader, window: list[RunSample]) -> list[WholeSample]:
                 raw=texts.raw,
                 error_text=texts.error_text,
                 tool_calls=texts.tool_calls,
-                body=None if texts.body_key is None else bodies.get(texts.body_key),
+                body=texts.body,
                 sample=samples.get(line.content_key),
                 attempted=attempts.get(line.request_key, []),
             )

@@ -161,7 +161,7 @@ class WholeSample(SampleLine, frozen=True, kw_only=True):
 
 
 class CallTexts(QueryRow, frozen=True):
-    """The texts of a call, and the key of the body that was sent."""
+    """The texts of a call, and the body that was sent."""
 
     query = "call_texts"
 
@@ -170,14 +170,5 @@ class CallTexts(QueryRow, frozen=True):
     reasoning: str | None
     raw: str | None
     error_text: str | None
-    body_key: str | None
+    body: str | None
     tool_calls: list[dict[str, str | None]] | None
-
-
-class BodyText(QueryRow, frozen=True):
-    """A request body as it was sent."""
-
-    query = "body_texts"
-
-    body_key: str
-    body: str

@@ -16,15 +16,17 @@ from workbench.ledger.rows import JournalCount, LedgerState, RequestIdentity, Ta
 from workbench.ledger.store import Ledger, is_being_written
 from workbench.records.keys import body_key, canonical, request_key
 
-_MUST_BE_ZERO = (
-    "repeated_attempts",
-    "repeated_requests",
-    "repeated_items",
-    "repeated_samples",
-    "repeated_bodies",
-    "attempts_without_request",
-    "contradicting_attempts",
-)
+_MUST_BE_ZERO = {
+    "repeated_attempts": "attempts that are stored more than once",
+    "repeated_requests": "requests that are stored more than once",
+    "repeated_items": "results of a run's requests that are stored more than once",
+    "repeated_samples": "samples that are stored more than once",
+    "repeated_bodies": "request bodies that are stored more than once",
+    "attempts_without_request": "attempts whose request is missing",
+    "contradicting_attempts": "attempts that differ from their request in key, generation, model, sample or epoch",
+    "contradicting_sums": "sums by quarter of an hour, which pages show, that differ from the attempts",
+}
+"""Figures of the query `ledger_state`, in words."""
 _NAMED = 5
 """How many requests are named for each fault; the others are counted."""
 
@@ -83,7 +85,7 @@ def _read(reader: Reader) -> tuple[dict[str, Any], list[str]]:
     """Return what the tables hold, and what is wrong with it."""
     state = reader.only(LedgerState)
     counts = msgspec.structs.asdict(state)
-    problems = [f"{counts[name]} {name.replace('_', ' ')}" for name in _MUST_BE_ZERO if counts[name]]
+    problems = [f"{words}: {counts[name]}" for name, words in _MUST_BE_ZERO.items() if counts[name]]
     if state.kinds > 1:
         problems.append("it mixes simulated data and an account's")
     return counts, problems + _missing_entries(reader) + _wrong_requests(reader) + _unreadable(reader)

@@ -31,17 +31,20 @@ _NEWEST_ITEMS = """
     )
 """
 _SMALL_VIEWS = {
-    "outcomes", "run_overview", "job_pairs", "standing_corrections", "served_identities", "identified_answers", "usage_by_day",
+    "outcomes", "run_overview", "job_pairs", "standing_corrections", "judged_quarters", "served_identities", "identified_answers",
+    "usage_by_day",
 }  # fmt: skip
 """Worked out once, as tables: they have a few rows a run, and several queries of a page name them."""
-_OF_CALLS = {"requests", "judged_attempts"}
+_OF_CALLS = {"requests", "judged_attempts", "call_quarters"}
 """What the queries about some runs read of these: the calls of them, and of the runs whose answers they use."""
 _ROWS_OF_RUNS = {"run_items", "scores", *_OF_CALLS}
 """Of the others their own rows."""
 _WORKED_OUT = {"item_identities", "latest_scores"}
-"""Views over those that most queries about one run name: worked out once, as tables."""
+"""Views over those that most queries about one run name: worked out once, as tables, like the small ones."""
 _SAMPLE_SCORES = "sample_scores"
-"""A macro that is worked out once too, by the rule of the run's own job: DuckDB takes 25 ms to plan it."""
+"""A macro that is worked out once too, by the rule of each run's own job: DuckDB takes 25 ms to plan it."""
+_FEW_ITEMS = 10_000
+"""Up to which all that is worked out of one run is worked out of all runs: the pages of a run ask about others too."""
 _CONTENT_ADDRESSED = {"samples": "sample_key", "request_bodies": "body_key"}
 _COPIED_BYTES = 2 * 2**20  # packed as Parquet, of one table
 _MORE_MEMORY = 4
@@ -77,6 +80,12 @@ class CombinedTables:
                 db.execute("CREATE SCHEMA copied")
             if not self._only_file:
                 _fill_live(db, missing, scratch)
+
+    @cached_property
+    def has_few_items(self) -> bool:
+        """Whether the items of all runs are few; many are not counted."""
+        self.define("run_items")
+        return len(self._db.execute(f"SELECT 1 FROM run_items LIMIT {_FEW_ITEMS + 1}").fetchall()) <= _FEW_ITEMS  # noqa: S608 - ours
 
     def define(self, text: str, views: tuple[str, ...] = VIEW_NAMES) -> None:
         """Define what a query names that is not defined yet, and what that builds on.
@@ -156,28 +165,32 @@ class CombinedTables:
 class RunTables:
     """The tables and views of one reading with what some runs need of them, in a schema of their own; the rest are shared.
 
-    The queries about a run ask for the same few rows again and again: of one run these are read once, so that a page takes what
-    its run has, and not what the ledger holds. Of several, which may be too many for the memory, each query reads them, and no
-    others: DuckDB has no other filter that it carries through a view to the scan of the calls (a comparison within 10,000,000
-    calls takes 1.6 s, not 7.5).
+    The queries about a run ask for the same few rows again and again: of one run, or of all where they have few items, these are
+    read once, so that a page takes what its run has, and not what the ledger holds. Of several, which may be too many for the
+    memory, each query reads them, and no others: DuckDB has no other filter that it carries through a view to the scan of the
+    calls (a comparison within 10,000,000 calls takes 1.6 s, not 7.5).
 
     Args:
         schema: Its name.
+        run_ids: Of the runs; None: all, which have few items.
     """
 
     def __init__(
-        self, shared: CombinedTables, db: duckdb.DuckDBPyConnection, schema: str, run_ids: Sequence[str]
+        self, shared: CombinedTables, db: duckdb.DuckDBPyConnection, schema: str, run_ids: Sequence[str] | None
     ) -> None:
         self._shared, self._defined = shared, set[str]()
-        self._runs, self._is_one = [literal(run_id) for run_id in run_ids], len(run_ids) == 1
+        self._runs = None if run_ids is None else [literal(run_id) for run_id in run_ids]
+        self._is_worked_out = self._runs is None or len(self._runs) == 1
         self._db = db.cursor()
         self._db.execute(f"CREATE SCHEMA {schema}")
         self.search_path = f"{schema},main"
         self._db.execute(f"SET search_path = '{self.search_path}'")
 
     @cached_property
-    def _paid_by(self) -> list[str]:
-        """The runs whose answers they use, and themselves."""
+    def _paid_by(self) -> list[str] | None:
+        """The runs whose answers they use, and themselves; None: all."""
+        if self._runs is None:
+            return None
         self._shared.define("run_items")
         asked = f"SELECT DISTINCT answer_run_id FROM main.run_items WHERE {_one_of(self._runs)}"  # noqa: S608 - quoted
         runs = (literal(run) for (run,) in self._db.execute(asked).fetchall() if run is not None)
@@ -198,25 +211,27 @@ class RunTables:
     def _define_rows(self, name: str) -> None:
         self._shared.define(name)
         rows = f"FROM main.{name} WHERE {_one_of(self._paid_by if name in _OF_CALLS else self._runs)}"
-        self._db.execute(f"CREATE {'TABLE' if self._is_one else 'VIEW'} {name} AS {rows}")
+        self._db.execute(f"CREATE {'TABLE' if self._is_worked_out else 'VIEW'} {name} AS {rows}")
 
     def _define_view(self, name: str, views: tuple[str, ...]) -> None:
         view = view_text(name)
         self.define(view, views[: views.index(name)])
-        if self._is_one and name in _WORKED_OUT:
+        if self._is_worked_out and name in _WORKED_OUT | _SMALL_VIEWS:
             view = view.replace("CREATE OR REPLACE VIEW", "CREATE TABLE", 1)
         self._db.execute(view)
-        if self._is_one and name == _SAMPLE_SCORES:
-            self._db.execute(f"CREATE TABLE scores_of_samples AS FROM {name}([{self._runs[0]}])")
-            own_rule = (
-                "fallbacks = '' OR error('about one run only by the rule of its job')"  # else silently by the wrong one
-            )
-            macro = f"{name}(run_ids, fallbacks := '') AS TABLE FROM scores_of_samples WHERE {own_rule}"
-            self._db.execute(f"CREATE OR REPLACE MACRO {macro}")
+        if self._is_worked_out and name == _SAMPLE_SCORES:
+            whose = f"(SELECT list(DISTINCT run_id) FROM run_items WHERE {_one_of(self._runs)})"  # noqa: S608 - quoted
+            self._db.execute(f"CREATE TABLE scores_of_samples AS FROM {name}({whose})")
+            # without the error another rule than the run's own would be answered silently by the wrong one
+            own_rule = "fallbacks = '' OR error('here a run is scored only by the rule of its job')"
+            rows = f"FROM scores_of_samples WHERE list_contains(run_ids, run_id) AND ({own_rule})"
+            self._db.execute(f"CREATE OR REPLACE MACRO {name}(run_ids, fallbacks := '') AS TABLE {rows}")
 
 
-def _one_of(runs: Sequence[str]) -> str:
-    """Return a filter of their rows; a single one prunes a scan by itself (17 ms, not 120)."""
+def _one_of(runs: Sequence[str] | None) -> str:
+    """Return a filter of the rows of runs, or of all; a single one prunes a scan by itself (17 ms, not 120)."""
+    if runs is None:
+        return "true"
     return f"run_id IN ({', '.join(runs)})" if runs else "false"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
@@ -43,7 +44,7 @@ class Reader:
         self._ledger, self._united, self._narrowed = ledger, united, narrowed
         self._engine = engine
         self._most_memory_mib = most_memory_mib
-        self._about: dict[tuple[str, ...], Reader] = {}
+        self._about: dict[tuple[str, ...] | None, Reader] = {}
 
     @property
     def zone(self) -> str:
@@ -55,28 +56,51 @@ class Reader:
 
         What it answers to any other query is not defined.
         """
+        return self._narrowed_to(tuple(sorted(set(run_ids))))
+
+    def at_once(self) -> "Reader":
+        """Return a reader for pages: where the runs of the ledger have few items, all queries about runs read these once.
+
+        What samples scored it knows by the rules of their jobs only.
+        """
+        if self._narrowed is not None or not self._united.has_few_items:
+            return self
+        return self._narrowed_to(None)
+
+    def _narrowed_to(self, run_ids: tuple[str, ...] | None) -> "Reader":
         if self._narrowed is not None:
             return self
-        of_them = tuple(sorted(set(run_ids)))
-        if of_them not in self._about:
+        if run_ids not in self._about:
             schema = f"about_{len(self._about)}"
-            tables = RunTables(self._united, self._engine.started(), schema, of_them)
-            self._about[of_them] = Reader(self._ledger, self._engine, self._united, self._most_memory_mib, tables)
-        return self._about[of_them]
+            tables = RunTables(self._united, self._engine.started(), schema, run_ids)
+            self._about[run_ids] = Reader(self._ledger, self._engine, self._united, self._most_memory_mib, tables)
+        return self._about[run_ids]
 
     def _rows(self, query: str, **parameters: Any) -> list[Row]:
         """Return all rows of a query in `sql/queries/`, as dictionaries in the query's column order."""
         while True:
             try:
-                return list(self._stream(query, **parameters))
+                return list(self._stream(query, self._cursor, parameters))
             except LedgerMemoryError:
                 if not self._engine.grow(self._most_memory_mib):
                     raise
 
-    def _stream(self, query: str, **parameters: Any) -> Iterator[Row]:
+    @cached_property
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        """For queries of which all rows are read before the next one."""
+        return self._new_cursor()
+
+    def _new_cursor(self) -> duckdb.DuckDBPyConnection:
+        cursor = self._engine.started().cursor()
+        _set_variables(cursor, self._ledger)
+        if self._narrowed is not None:
+            cursor.execute(f"SET search_path = '{self._narrowed.search_path}'")
+        return cursor
+
+    def _stream(self, query: str, cursor: duckdb.DuckDBPyConnection, parameters: dict[str, Any]) -> Iterator[Row]:
         """Return the rows of a query, a batch in memory at a time; their times are aware."""
         with _explained(query, self._ledger):
-            cursor = self._executed(query, parameters)
+            self._execute(query, cursor, parameters)
             names = [column[0] for column in cursor.description or ()]
             moments = [column[0] for column in cursor.description or () if column[1] == "TIMESTAMP"]
             while batch := cursor.fetchmany(_BATCH_ROWS):
@@ -99,7 +123,7 @@ class Reader:
 
     def each(self, kind: type[T], **parameters: Any) -> Iterator[T]:
         """Return the rows of a query as the struct that names it, a batch in memory at a time."""
-        return (kind(**row) for row in self._stream(kind.query, **parameters))
+        return (kind(**row) for row in self._stream(kind.query, self._new_cursor(), parameters))
 
     def arrow(self, query: str, **parameters: Any) -> "pyarrow.Table":
         """Return a query's answer as an Arrow table; its times say that they are UTC."""
@@ -108,7 +132,7 @@ class Reader:
         while True:
             try:
                 with _explained(query, self._ledger):
-                    table = self._executed(query, parameters).to_arrow_table()
+                    table = self._execute(query, self._cursor, parameters).to_arrow_table()
                 break
             except LedgerMemoryError:
                 if not self._engine.grow(self._most_memory_mib):
@@ -119,13 +143,11 @@ class Reader:
         ]
         return table.cast(pyarrow.schema(zoned))
 
-    def _executed(self, query: str, parameters: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+    def _execute(
+        self, query: str, cursor: duckdb.DuckDBPyConnection, parameters: dict[str, Any]
+    ) -> duckdb.DuckDBPyConnection:
         written = sql("queries", query)
         text = with_values(written, parameters)
-        cursor = self._engine.started().cursor()
-        _set_variables(cursor, self._ledger)
-        if self._narrowed is not None:
-            cursor.execute(f"SET search_path = '{self._narrowed.search_path}'")
         while True:
             try:
                 (self._narrowed or self._united).define(written)
@@ -190,6 +212,16 @@ def reading(
     with ledger.locked(exclusive=True, patience_s=patience_s), opened_for_writing(ledger, patience_s):
         pass  # opening it brings the schema up to date
     with reading(ledger, patience_s=patience_s, frugal=frugal, memory_mib=memory_mib) as reader:
+        yield reader
+
+
+@contextmanager
+def reading_if_made(ledger: Ledger) -> Iterator[Reader | None]:
+    """Read a ledger, if there is one yet, in a single reading: to open a team's takes half a second; see `reading`."""
+    if not ledger.exists:
+        yield None
+        return
+    with reading(ledger) as reader:
         yield reader
 
 

@@ -88,10 +88,22 @@ class Provenance(QueryRow, RunFacts, frozen=True, kw_only=True):
     reason: str | None
 
 
-class BrokenScorer(QueryRow, frozen=True):
-    """A scorer that failed on some of the answers that it was given."""
+class ScorerFaults(QueryRow, frozen=True):
+    """A scorer that failed on some of the answers that it was given, or judged some not yet; why, of one score each."""
 
-    query = "broken_scorers"
+    query = "scorer_faults"
+
+    run_id: str
+    scorer: str
+    answers: int
+    failed: int
+    failed_reason: str | None
+    pending: int
+    pending_reason: str | None
+
+
+class BrokenScorer(msgspec.Struct, frozen=True):
+    """A scorer that failed on some of the answers that it was given."""
 
     run_id: str
     scorer: str
@@ -333,6 +345,7 @@ class LedgerState(QueryRow, frozen=True):
     repeated_bodies: int
     attempts_without_request: int
     contradicting_attempts: int
+    contradicting_sums: int
     reinterpreted_attempts: int
     """Other things follow from their outcomes today than when they were recorded."""
     corrected_attempts: int

@@ -6,12 +6,18 @@ from workbench.ledger.rows import QueryRow
 from workbench.records.endings import GateVerdict
 
 
-class RunHasScores(QueryRow, frozen=True):
-    """Whether anything of a run was scored, if only to say that it could not be."""
+class OnRecord(QueryRow, frozen=True):
+    """What there is of a run beside its answers."""
 
-    query = "run_has_scores"
+    query = "run_on_record"
 
     scored: bool
+    """If only to say that nothing could be."""
+    gated: bool
+    invalidated: bool
+    corrected: bool
+    unsent: bool
+    clustered: bool
 
 
 class RunScore(QueryRow, frozen=True):
@@ -40,14 +46,6 @@ class RunScore(QueryRow, frozen=True):
     pending: int
     pending_reason: str | None
     """Why they are, of one: of those that no judge was asked about first."""
-
-
-class RunHasClusters(QueryRow, frozen=True):
-    """Whether a sample of a run says what it belongs to."""
-
-    query = "run_has_clusters"
-
-    clustered: bool
 
 
 class RunClusterSum(QueryRow, frozen=True):

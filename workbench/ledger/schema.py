@@ -26,6 +26,8 @@ VIEW_NAMES = (
     "cluster_of",
     "outcomes",
     "judged_attempts",
+    "attempt_quarters",
+    "judged_quarters",
     "open_calls",
     "every_call",
     "run_overview",

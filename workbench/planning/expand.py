@@ -131,6 +131,11 @@ class Plan:
         return len(self._answer_of)
 
     @property
+    def sends_tools(self) -> bool:
+        """Whether some requests have tools."""
+        return self.samples_bring_tools or any(model.fields.get("tools") for model in self.models)
+
+    @property
     def samples(self) -> int:
         """How many samples the job takes."""
         return len(self._spool) // len(self.job.variants)

@@ -37,6 +37,8 @@ class Finding(msgspec.Struct, frozen=True):
     text: str
     stops: Worthless | None = None
     """What `run.allow` and `--allow` call it, where it stops a run before its first request."""
+    is_about_now: bool = False
+    """Whether it is about the time or the allowance that is left now, and not about the job: a run does not count it."""
 
 
 class RouteExperience(msgspec.Struct, frozen=True):
@@ -73,6 +75,11 @@ def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, RouteExper
                     )
                 )
     return found
+
+
+def of_the_job(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that are about the job, and not about what is left now."""
+    return [finding for finding in findings if not finding.is_about_now]
 
 
 def refuse_worthless(plan: Plan, judges: Sequence[Finding]) -> None:

@@ -71,11 +71,16 @@ def planned_references(plan: Plan) -> tuple[PlannedReference, ...]:
 
 def reference_findings(plan: Plan, found: Sequence[PlannedReference]) -> Iterator[Finding]:
     """Return the scorers by which a constant scores so well that a model's score may mean nothing."""
-    ends = {scorer.named: (number, scorer.ends or (0.0, 1.0)) for number, scorer in enumerate(plan.job.scorers)}
+    places = {scorer.named: number for number, scorer in enumerate(plan.job.scorers)}
     for one in found:
-        number, (least, most) = ends[one.scorer]
-        if one.reference == "constant" and one.mean >= least + _EASY * (most - least):
+        if one.reference == "constant" and is_easy(plan, one.scorer, one.mean):
             part = f" on {MOST_PLANNED} of {one.of} samples" if one.is_part else ""
             above = "a model's score means something above it"
             text = f"a constant {one.constant} scores {one.mean:.3f} by this scorer{part}: {above}"
-            yield Finding(plan.job.where("scorers", number), text)
+            yield Finding(plan.job.where("scorers", places[one.scorer]), text)
+
+
+def is_easy(plan: Plan, scorer: str, mean: float) -> bool:
+    """Return whether a constant that scores so much leaves models little room."""
+    least, most = next(one.ends or (0.0, 1.0) for one in plan.job.scorers if one.named == scorer)
+    return mean >= least + _EASY * (most - least)

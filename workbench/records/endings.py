@@ -126,9 +126,9 @@ class RunEnd(msgspec.Struct, frozen=True):
     failed_routes: tuple[FailedRoute, ...] = ()
     gates: tuple[GateResult, ...] = ()
     """What the gates of its job say, where it is complete."""
-    findings: int = 0
-    """How many there are about the job, its dataset and its models; those that the ledger or a look at every target tells,
-    `workbench lint` has beside them."""
+    findings: int | None = None
+    """How many `workbench lint` has about the job, its dataset and its models, once the run has ended; None: the dataset
+    or the ledger could not be read then."""
     to_judge: int = 0
     """Judgements of its answers that are still to be asked for, where its job wants them with the run."""
     counted_tokens: int = 0

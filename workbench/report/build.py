@@ -221,7 +221,7 @@ def page_context(
     Args:
         read: As `reading_with_ongoing` yields it.
     """
-    reader, going_on = read
+    reader, going_on = read[0].at_once(), read[1]
     return PageContext(
         reader,
         ledger.name if single is None else ledger.path.name,  # whoever is sent a file need not know where ours lie

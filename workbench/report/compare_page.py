@@ -21,6 +21,7 @@ from workbench.evaluation.comparison import (
     load_input,
     with_each_baseline,
 )
+from workbench.evaluation.ongoing import reading_with_ongoing
 from workbench.evaluation.references import LABEL_CHARS, floor_of
 from workbench.evaluation.side_by_side import SampleAnswer, SampleGroup, Texts, samples_by_kind, texts_of
 from workbench.evaluation.sides import Difference, ModelResult, why_unscored
@@ -35,8 +36,8 @@ from workbench.report.build import (
     PageContext,
     PageHead,
     SingleFile,
-    asked_of,
     packed_json,
+    page_context,
     take_rights_of,
     write_html,
 )
@@ -104,11 +105,12 @@ def compare_page(
     Returns:
         The comparison, and its page, still to be written: whoever waits for the figures need not wait for a disk.
     """
-    with asked_of(ledger, folder, single=single) as asked:
-        material = load_input(asked.reader, wanted, weighing_of(asked.allowance, asked.zone))
+    with reading_with_ongoing(ledger) as read:
+        reader, asked = read[0], page_context(ledger, folder, read, single=single)
+        material = load_input(reader, wanted, weighing_of(asked.allowance, asked.zone))
         found = compare_sides(material, wanted)
         every = [found] if len(material.baselines) > MOST_BASELINES else with_each_baseline(material, found, wanted.by)
-        samples = compared_samples(asked.reader, material, every, has_texts=asked.has_texts)
+        samples = compared_samples(reader, material, every, has_texts=asked.has_texts)
     if not asked.has_texts:
         found, *every = (
             msgspec.structs.replace(one, references=[point.without_text() for point in one.references])

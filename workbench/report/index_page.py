@@ -14,7 +14,7 @@ from workbench.display.columns import column, columns
 from workbench.evaluation.alarms import open_of
 from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.latest import latest
-from workbench.evaluation.run_figures import broken_scorers, unjudged_answers
+from workbench.evaluation.run_figures import broken_scorers, scorer_faults, unjudged_answers
 from workbench.ledger.job_rows import JobRuns, ModelMean, NewestRun, RunLine, run_means, silent_models
 from workbench.ledger.rows import Provenance, RunId
 from workbench.records.endings import SETTLED
@@ -68,10 +68,10 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     is_every = len(logged) == len(of_jobs)
     changed = latest(asked.watched(), runs, since_at, is_every=is_every, has_schedule=has_schedule)
     drawn_since = drawn_lately(reader, asked.allowance, asked.zone, since_at, now)
-    broken = broken_scorers(reader, [job.last_run_id for job in jobs])
+    faults = scorer_faults(reader, [job.last_run_id for job in jobs])
+    broken = broken_scorers(faults)
     # what is incomplete is resumed, its judge included, and what is running may still ask it
-    settled = [job.last_run_id for job in jobs if ends[job.last_run_id].status in SETTLED]
-    unjudged = unjudged_answers(reader, settled)
+    unjudged = unjudged_answers(row for row in faults if ends[row.run_id].status in SETTLED)
 
     def content() -> dict[str, Any]:
         there = asked.there()

@@ -10,7 +10,7 @@ import workbench.display.commands as commands
 from workbench.evaluation.alarms import Alarm, open_of
 from workbench.evaluation.ongoing import status_now
 from workbench.evaluation.references import label_or_length
-from workbench.evaluation.run_figures import RunFigures, run_figures
+from workbench.evaluation.run_figures import RunFigures, find_run, run_figures
 from workbench.evaluation.run_samples import run_samples, without_texts
 from workbench.ledger.answer_rows import UnsentSample
 from workbench.ledger.gates import DropFound, OverConstant, decoded, encoded
@@ -59,13 +59,11 @@ def run_page(
         InputError: There is no such run.
     """
     reader, folder = asked.reader.about(run_id), asked.folder
-    figures = _shown_figures(known or run_figures(reader, run_id), asked)
+    figures = _shown_figures(known or run_figures(reader, find_run(reader, run_id)), asked)
     asked.rankings[run_id] = figures.standing
     rows = model_rows(figures)
-    whole, unsent = (
-        run_samples(reader, run_id, MOST_SAMPLES),
-        reader.all(UnsentSample, run_id=run_id, most=MOST_SAMPLES),
-    )
+    whole = run_samples(reader, run_id, MOST_SAMPLES)
+    unsent = reader.all(UnsentSample, run_id=run_id, most=MOST_SAMPLES) if figures.on_record.unsent else []
     if not asked.has_texts:
         whole, unsent = without_texts(whole), [msgspec.structs.replace(one, sample=None) for one in unsent]
     samples = sample_browser(
@@ -77,7 +75,7 @@ def run_page(
         unsent=unsent,
     )
     course, flights = _course(reader, figures)
-    suspects = reader.all(SuspectSample, run_id=run_id, scorer=figures.standing.scorer or "") if asked.has_texts else []
+    suspects = _suspects(reader, figures) if asked.has_texts else []
     stored = _stored(figures, asked)
     sides = Result(SideFigures.query, {"run_ids": [run_id], "on_fallback": None}, figures.standing.figures)
 
@@ -104,11 +102,18 @@ def run_page(
     return figures.provenance.job, write
 
 
+def _suspects(reader: Reader, figures: RunFigures) -> list[SuspectSample]:
+    """Return the samples of which perhaps the target is wrong; fewer models than three say nothing of that."""
+    if len(figures.standing.sides) < 3:
+        return []
+    return reader.all(SuspectSample, run_id=figures.provenance.run_id, scorer=figures.standing.scorer or "")
+
+
 def _stored(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
     """Return what is on record beside the answers: samples taken out, gates, and what is open of the job."""
     run = figures.provenance
     reader = asked.reader.about(run.run_id)
-    gates = reader.all(RunGate, run_id=run.run_id)
+    gates = reader.all(RunGate, run_id=run.run_id) if figures.on_record.gated else []
     if not asked.has_texts:
         gates = list(map(_without_text, gates))
     accepted = asked.reader.all(Acceptance, job=run.job) if any(gate.result == "open" for gate in gates) else []

@@ -57,10 +57,14 @@ def probed(reader: Reader) -> Probed:
     return Probed(tuple(probes), {model: KnownRoute(facts, newest[model]) for model, (facts, _) in known.items()})
 
 
-def experience_of(reader: Reader) -> dict[str, RouteExperience]:
-    """Return what lint may know of each route: how often forced tool calls came, and what probes found."""
+def experience_of(reader: Reader, *, tools: bool) -> dict[str, RouteExperience]:
+    """Return what lint may know of each route: what probes found, and how often forced tool calls came.
+
+    Args:
+        tools: Whether the latter is asked, which is looked for in every call.
+    """
     known = probed(reader).known
-    forced = {tools.model: tools for tools in reader.all(ForcedTools)}
+    forced = {row.model: row for row in reader.all(ForcedTools)} if tools else {}
     found = {}
     for model in {*known, *forced}:
         facts = known[model].facts if model in known else RouteFacts()

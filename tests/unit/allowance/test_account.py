@@ -247,6 +247,15 @@ def test_a_reading_pins_what_is_used_whatever_is_unknown_before_it(tmp_path: Pat
     assert found.unseen == pytest.approx((0, 351_000), abs=1_500), "nothing bounds what the silent call drew"
 
 
+def test_others_drew_no_less_than_an_earlier_reading_says(tmp_path: Path) -> None:
+    silent = {"total_tokens": None, "prompt_tokens": None, "completion_tokens": None}
+    ledger = told(tmp_path, at(1, total_tokens=24_000), at(2, **silent))
+    take_reading(ledger, "used", "37%", WINDOW_START + 1.5 * DAY, None)
+    found = stood(ledger)
+    assert found.unseen is not None
+    assert found.unseen[0] == pytest.approx(341_000, abs=1_500), "nothing bounds the silent call, which came later"
+
+
 def test_a_call_over_the_begin_of_a_window_widens_the_range(tmp_path: Path) -> None:
     ledger = told(
         tmp_path, (WINDOW_START - timedelta(seconds=30), WINDOW_START + timedelta(seconds=90), {"total_tokens": 1000})

@@ -26,7 +26,7 @@ from tests.unit.ledger.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, LockHeldError, WorkbenchError
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.check import DamagedLedgerError, check_ledger
-from workbench.ledger.combined import CombinedTables
+from workbench.ledger.combined import CombinedTables, RunTables
 from workbench.ledger.database import attached
 from workbench.ledger.engine import FRUGAL_MEMORY_MIB
 from workbench.ledger.entries import RunEnded
@@ -263,7 +263,7 @@ def test_views_work_in_the_file_itself(ledger: Ledger) -> None:
 
 
 MACROS = {
-    "same_name", "reduced", "completions", "scale_of", "state_of", "cap_of", "cluster_of", "sample_scores",
+    "same_name", "reduced", "completions", "scale_of", "state_of", "cap_of", "cluster_of", "sample_scores", "attempt_quarters",
 }  # fmt: skip
 
 
@@ -281,6 +281,17 @@ def test_a_ledger_has_the_views_that_its_help_names_and_what_they_build_on(ledge
             db.execute(f"FROM {name}").fetchall()
     assert there >= set(named)
     assert there.isdisjoint({"counted_scores", "identified_answers", "call_draws"})
+
+
+def test_what_several_queries_name_is_worked_out_once_of_all_runs_too(ledger: Ledger, tmp_path: Path) -> None:
+    write_run(ledger.journal_folder, "r1", 2)
+    ingest(ledger)
+    with ledger.locked(exclusive=False), attached(ledger) as engine:
+        db = engine.started()
+        tables = RunTables(CombinedTables(ledger, db, tmp_path, frugal=False), db, "all_runs", None)
+        tables.define("FROM usage_by_day, identified_answers, item_identities")
+        found = db.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'all_runs'").fetchall()
+    assert {name for (name,) in found} >= {"judged_quarters", "usage_by_day", "identified_answers", "item_identities"}
 
 
 @pytest.mark.slow

@@ -175,7 +175,10 @@ def read_everything(ledger: Ledger) -> None:
         ("UPDATE request_bodies SET body = replace(body, 'user', 'system')", "have a body other than the one sent"),
         ("DELETE FROM request_bodies", "3 requests have no body"),
         ("DELETE FROM runs", "belong to a run whose beginning is not recorded"),
-        ("UPDATE attempts SET generation = 'x' WHERE call_no = 1", "1 contradicting attempts"),
+        (
+            "UPDATE attempts SET generation = 'x' WHERE call_no = 1",
+            "attempts that differ from their request in key, generation, model, sample or epoch: 1",
+        ),
         ("DELETE FROM attempts WHERE call_no = 1", "2 rows of 3 journal entries of the kind 'answer'"),
     ],
 )

@@ -33,7 +33,7 @@ from workbench.scoring.scorer import FAILED
 
 GIVEN: dict[str, Any] = {
     "answer_run_id": "r1", "cluster": "cluster", "keys": ["sample1"], "most_chars": 100, "on_fallback": None,
-    "scorer": "numeric", "scorer_config": "{}", "until_at": None, "edges": [datetime(2026, 1, 1, tzinfo=UTC)], "end_call_no": 9, "failed": FAILED, "first_call_no": 1,
+    "scorer": "numeric", "scorer_config": "{}", "until_at": None, "edges": [datetime(2026, 1, 1, tzinfo=UTC)], "end_call_no": 9, "pending": "pending: ", "failed": FAILED, "first_call_no": 1,
     "generation": None, "in_part": True, "in_parts": False, "job": "nightly", "models": ["m"], "scorers": ["numeric"], "most": 10,
     "request_keys": [key(1)], "run_id": "r1", "run_ids": ["r1"], "sample_keys": ["sample1"],
     "since": datetime(2026, 1, 1, tzinfo=UTC), "tries": 3, "zone": "UTC", "span": "minute", "newest": 50, "most_runs": 3, "first_day": date(2026, 1, 1), "margin_s": 15.0, "least_failures": 5,

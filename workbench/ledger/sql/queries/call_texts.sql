@@ -1,4 +1,4 @@
--- The texts of some calls of a run: what was said, verbatim too, what was called, and the key of the body that was sent.
+-- The texts of some calls of a run: what was said, verbatim too, what was called, and the body that was sent.
 -- Parameters: run_id, first_call_no, last_call_no, call_nos (list within these bounds)
 WITH wanted AS (SELECT unnest($call_nos::BIGINT[]) AS call_no),
 called AS (
@@ -18,11 +18,15 @@ said AS (
     WHERE run_id = $run_id AND call_no BETWEEN $first_call_no AND $last_call_no AND call_no IN (FROM wanted)
 ),
 sent AS (
-    SELECT call_no, body_key
-    FROM requests
-    WHERE run_id = $run_id AND call_no BETWEEN $first_call_no AND $last_call_no AND call_no IN (FROM wanted)
+    SELECT request.call_no, content.body
+    FROM (
+        SELECT call_no, body_key
+        FROM requests
+        WHERE run_id = $run_id AND call_no BETWEEN $first_call_no AND $last_call_no AND call_no IN (FROM wanted)
+    ) AS request
+    JOIN request_bodies AS content USING (body_key)
 )
-SELECT wanted.call_no, said.answer, said.reasoning, said.raw, failed.error_text, sent.body_key, called.tool_calls
+SELECT wanted.call_no, said.answer, said.reasoning, said.raw, failed.error_text, sent.body, called.tool_calls
 FROM wanted
 LEFT JOIN said USING (call_no)
 LEFT JOIN failed USING (call_no)

@@ -7,24 +7,30 @@
 WITH edge AS (
     SELECT given.at, given.segment, lead(given.at, 1, 'infinity'::TIMESTAMP) OVER (ORDER BY given.at) AS next_at
     FROM (
-        SELECT unnest($edges::TIMESTAMP[]) AS at, unnest(range(1, len($edges::TIMESTAMP[]) + 1)) AS segment
+        SELECT '-infinity'::TIMESTAMP AS at, 0 AS segment
+        UNION ALL
+        SELECT unnest($edges::TIMESTAMP[]), unnest(range(1, len($edges::TIMESTAMP[]) + 1))
     ) AS given
 ),
+known AS (  -- most quarters of an hour lie between two edges: then their sums do
+    SELECT used.*, edge.segment,
+        used.first_sent_at >= $since AND greatest(used.last_sent_at, used.last_ended_at) < edge.next_at AS is_whole
+    FROM judged_quarters AS used ASOF JOIN edge ON used.first_sent_at >= edge.at
+    WHERE used.last_sent_at >= $since
+        AND (used.drew = 'no' OR used.reports = 'parts' OR (used.reports = 'total' AND NOT $in_parts))
+),
+divided AS (SELECT DISTINCT run_id, model, quarter_at FROM known WHERE NOT is_whole),
 call AS (
-    SELECT run_id, call_no, model, sent_at, ended_at, prompt_tokens, completion_tokens, reasoning_tokens,
-        total_tokens, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown,
+    SELECT *, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown, time_bucket(INTERVAL 15 MINUTE, sent_at) AS quarter_at,
         CASE WHEN drew = 'yes' THEN 1 ELSE $tries END AS tries
     FROM call_draws WHERE sent_at >= $since
 ),
-sent AS (
-    SELECT call.*, coalesce(edge.segment, 0) AS sent_segment,
-        coalesce(call.ended_at >= edge.next_at, edge.at IS NULL) AS ends_later
-    FROM call ASOF LEFT JOIN edge ON call.sent_at >= edge.at
-),
-apart AS (SELECT * FROM sent WHERE ends_later OR is_unknown),
-ended_later AS (
-    SELECT late.run_id, late.call_no, edge.segment
-    FROM (SELECT run_id, call_no, ended_at FROM apart WHERE ends_later) AS late ASOF LEFT JOIN edge ON late.ended_at >= edge.at
+apart AS (
+    SELECT one.*, sent.segment AS sent_segment,
+        CASE WHEN one.ended_at IS NOT NULL THEN greatest(sent.segment, ended.segment) END AS ended_segment
+    FROM (FROM call WHERE is_unknown UNION ALL FROM call SEMI JOIN divided USING (run_id, model, quarter_at) WHERE NOT is_unknown) AS one
+    ASOF JOIN edge AS sent ON one.sent_at >= sent.at
+    ASOF JOIN edge AS ended ON coalesce(one.ended_at, one.sent_at) >= ended.at
 ),
 asked AS MATERIALIZED (  -- else the bodies of all calls are joined first
     SELECT run_id, call_no, call.tries, request.body_key FROM apart AS call JOIN requests AS request USING (run_id, call_no)
@@ -34,23 +40,19 @@ bound AS (
     SELECT run_id, call_no, tries * octet_length(encode(body.body)) AS prompt_bound, tries * cap_of(body.body) AS completion_bound
     FROM asked JOIN request_bodies AS body USING (body_key)
 ),
-total AS (  -- most calls end in the segment in which they were sent, and report what they drew: to join those too takes ten times as long
-    SELECT sent_segment, CASE WHEN ended_at IS NOT NULL THEN sent_segment END AS ended_segment, model, run_id, count(*) AS calls,
-        sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,
-        sum(reasoning_tokens) AS reasoning_tokens, sum(total_tokens) AS total_tokens,
+total AS (
+    SELECT segment AS sent_segment, segment AS ended_segment, model, run_id, sum(calls) AS calls, sum(prompt_tokens) AS prompt_tokens,
+        sum(answer_tokens) AS completion_tokens, sum(reasoning_tokens) AS reasoning_tokens, sum(total_tokens) AS total_tokens,
         0 AS unknown_calls, 0 AS uncapped_calls, 0 AS prompt_bound, 0 AS completion_bound
-    FROM sent WHERE NOT ends_later AND NOT is_unknown GROUP BY ALL
+    FROM known ANTI JOIN divided USING (run_id, model, quarter_at) GROUP BY ALL
     UNION ALL
-    SELECT call.sent_segment,
-        CASE WHEN call.ended_at IS NOT NULL THEN coalesce(ended_later.segment, call.sent_segment) END AS ended_segment,
-        call.model, call.run_id, count(*) AS calls,
+    SELECT call.sent_segment, call.ended_segment, call.model, call.run_id, count(*) AS calls,
         sum(call.prompt_tokens) FILTER (NOT call.is_unknown), sum(call.completion_tokens) FILTER (NOT call.is_unknown),
         sum(call.reasoning_tokens) FILTER (NOT call.is_unknown), sum(call.total_tokens) FILTER (NOT call.is_unknown),
         count(*) FILTER (call.is_unknown),
         count(*) FILTER (call.is_unknown AND bound.completion_bound IS NULL),
         sum(bound.prompt_bound) FILTER (bound.completion_bound IS NOT NULL), sum(bound.completion_bound)
     FROM apart AS call
-    LEFT JOIN ended_later USING (run_id, call_no)
     LEFT JOIN bound USING (run_id, call_no)
     GROUP BY ALL
 )

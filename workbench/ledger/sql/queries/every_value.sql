@@ -18,5 +18,6 @@ UNION ALL SELECT 'target_corrections' AS name, bit_xor(hash(held)) AS digest FRO
 UNION ALL SELECT 'acceptances' AS name, bit_xor(hash(held)) AS digest FROM acceptances AS held
 UNION ALL SELECT 'unsent_samples' AS name, bit_xor(hash(held)) AS digest FROM unsent_samples AS held
 UNION ALL SELECT 'served_names' AS name, bit_xor(hash(held)) AS digest FROM served_names AS held
+UNION ALL SELECT 'call_quarters' AS name, bit_xor(hash(held)) AS digest FROM call_quarters AS held
 UNION ALL SELECT 'corrected_outcomes' AS name, bit_xor(hash(held)) AS digest FROM corrected_outcomes AS held
 UNION ALL SELECT 'readings' AS name, bit_xor(hash(held)) AS digest FROM readings AS held;

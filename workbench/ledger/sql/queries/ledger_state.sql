@@ -1,7 +1,15 @@
 -- What kinds of data a ledger holds, and whether anything that must be unique is not, or contradicts what it belongs to.
--- contradicting_attempts: an attempt differs from its request. reinterpreted_attempts: other things follow from its outcome today
--- than when it was recorded. corrected_attempts: its body is judged to be another outcome today.
+-- contradicting_attempts: an attempt differs from its request. contradicting_sums: what is summed up by quarter of an hour is not what
+-- its attempts say, or the other way round. reinterpreted_attempts: other things follow from its outcome today than when it was recorded.
+-- corrected_attempts: its body is judged to be another outcome today.
 -- Parameters: none
+WITH summed AS (
+    SELECT run_id, model, served_model, outcome, accepted, drew, concluded, reports, reports_reasoning, quarter_at, sum(calls)::BIGINT,
+        min(first_sent_at), max(last_sent_at), min(first_ended_at), max(last_ended_at), sum(prompt_tokens)::BIGINT,
+        sum(completion_tokens)::BIGINT, sum(reasoning_tokens)::BIGINT, sum(answer_tokens)::BIGINT, sum(total_tokens)::BIGINT
+    FROM judged_quarters GROUP BY ALL
+),
+counted AS (FROM attempt_quarters((SELECT list(DISTINCT run_id) FROM attempts)))
 SELECT
     (SELECT count(*) FROM runs WHERE event = 'started') AS runs,
     (SELECT count(*) FROM attempts) AS attempts,
@@ -20,6 +28,7 @@ SELECT
         WHERE (attempt.request_key, attempt.generation, attempt.model, attempt.sample_key, attempt.epoch)
             <> (request.request_key, request.generation, request.model, request.sample_key, request.epoch)
     ) AS contradicting_attempts,
+    (SELECT count(*) FROM (FROM summed EXCEPT FROM counted)) + (SELECT count(*) FROM (FROM counted EXCEPT FROM summed)) AS contradicting_sums,
     (
         SELECT count(*) FROM attempts AS stored JOIN judged_attempts AS judged USING (run_id, call_no)
         WHERE (stored.accepted, stored.rerun, stored.scorable, stored.drew)

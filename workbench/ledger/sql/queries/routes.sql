@@ -4,14 +4,17 @@
 -- Shares are NULL where unknown. Tools: without what probes asked.
 -- Parameters: none
 WITH own AS (
-    SELECT model, count(*) AS calls, count(*) FILTER (accepted) AS accepted, count(*) FILTER (drew = 'yes') AS answers,
-        count(*) FILTER (NOT accepted AND concluded) AS failed,
-        count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
-        quantile_cont(latency_ms, [0.5, 0.9, 0.99]) FILTER (drew = 'yes') AS quantiles,
-        sum(completion_tokens) FILTER (reasoning_tokens IS NOT NULL) AS completion_with_reasoning,
-        sum(reasoning_tokens) FILTER (completion_tokens IS NOT NULL) AS reasoning,
-        count(DISTINCT served_model) AS served_names, min(sent_at) AS first_at, max(sent_at) AS last_at
-    FROM judged_attempts GROUP BY model
+    SELECT model, sum(calls)::BIGINT AS calls, coalesce(sum(calls) FILTER (accepted), 0)::BIGINT AS accepted,
+        coalesce(sum(calls) FILTER (drew = 'yes'), 0)::BIGINT AS answers,
+        coalesce(sum(calls) FILTER (NOT accepted AND concluded), 0)::BIGINT AS failed,
+        coalesce(sum(calls) FILTER (drew = 'yes' AND reports = 'nothing'), 0)::BIGINT AS calls_without_usage,
+        sum(completion_tokens) FILTER (reports_reasoning) AS completion_with_reasoning,
+        sum(reasoning_tokens) FILTER (reports_reasoning) AS reasoning,
+        count(DISTINCT served_model) AS served_names, min(first_sent_at) AS first_at, max(last_sent_at) AS last_at
+    FROM judged_quarters GROUP BY model
+),
+latency AS (
+    SELECT model, quantile_cont(latency_ms, [0.5, 0.9, 0.99]) AS quantiles FROM judged_attempts WHERE drew = 'yes' GROUP BY model
 ),
 asked AS (  -- a row an answer, and one more for each further call in it
     SELECT run_id, call_no, request.tools, called.position, coalesce(called.position, 1) = 1 AS is_first
@@ -42,11 +45,11 @@ SELECT own.model, own.calls, own.accepted, own.answers, own.failed, own.calls_wi
     1 - own.calls_without_usage / nullif(own.answers, 0) AS usage_share,
     coalesce(substituted.answers, 0) AS substituted,
     coalesce(substituted.answers, 0) / nullif(own.answers, 0) AS substituted_share,
-    own.quantiles[1] AS p50_ms, own.quantiles[2] AS p90_ms, own.quantiles[3] AS p99_ms,
+    latency.quantiles[1] AS p50_ms, latency.quantiles[2] AS p90_ms, latency.quantiles[3] AS p99_ms,
     own.reasoning / nullif(own.completion_with_reasoning, 0) AS thinking_share,
     coalesce(tools.offered, 0) AS tools_offered, coalesce(tools.forced, 0) AS tools_forced,
     coalesce(tools.called, 0) AS tools_called, coalesce(tools.forced_and_called, 0) AS forced_and_called,
     coalesce(tools.tool_calls, 0) AS tool_calls, own.served_names, listed.owned_by, own.first_at, own.last_at,
     listed.listed_at
-FROM own LEFT JOIN tools USING (model) LEFT JOIN substituted USING (model) LEFT JOIN listed USING (model)
+FROM own LEFT JOIN latency USING (model) LEFT JOIN tools USING (model) LEFT JOIN substituted USING (model) LEFT JOIN listed USING (model)
 ORDER BY own.model;

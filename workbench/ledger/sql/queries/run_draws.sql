@@ -25,11 +25,16 @@ latest AS (
     FROM run_overview AS run JOIN file USING (run_id) GROUP BY run.job
 ),
 call AS (
-    SELECT call_draws.*, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown FROM call_draws
+    SELECT run_id, model, calls, prompt_tokens, answer_tokens, reasoning_tokens, total_tokens,
+        drew <> 'no' AND (reports = 'nothing' OR ($in_parts AND reports <> 'parts')) AS is_unknown
+    FROM judged_quarters
+    UNION ALL BY NAME
+    SELECT run_id, model, 1 AS calls, true AS is_unknown FROM open_calls
 )
-SELECT paid.run_id, paid.job, latest.job_toml, call.model, count(*) FILTER (call.is_unknown) AS unknown_calls,
+SELECT paid.run_id, paid.job, latest.job_toml, call.model,
+    coalesce(sum(call.calls) FILTER (call.is_unknown), 0)::BIGINT AS unknown_calls,
     coalesce(sum(call.prompt_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS prompt_tokens,
-    coalesce(sum(call.completion_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS completion_tokens,
+    coalesce(sum(call.answer_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS completion_tokens,
     coalesce(sum(call.reasoning_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS reasoning_tokens,
     coalesce(sum(call.total_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS total_tokens
 FROM paid

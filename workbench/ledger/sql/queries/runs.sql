@@ -7,21 +7,34 @@ WITH newest AS (
     WHERE $run_ids IS NULL OR run_id IN (SELECT unnest($run_ids::VARCHAR[]))
     ORDER BY started_at DESC NULLS LAST LIMIT $most
 ),
+once AS (  -- runs that sent every request once and know how each ended: then the calls say how the requests ended, without a look at each
+    SELECT run_id
+    FROM (SELECT run_id, sum(calls) AS ends FROM judged_quarters WHERE run_id IN (SELECT run_id FROM newest) GROUP BY run_id)
+    JOIN (SELECT run_id, count(*) AS sent FROM requests WHERE run_id IN (SELECT run_id FROM newest) GROUP BY run_id) USING (run_id)
+    JOIN (
+        SELECT run_id, count(*) AS items FROM run_items WHERE run_id IN (SELECT run_id FROM newest) AND NOT reused GROUP BY run_id
+    ) USING (run_id)
+    WHERE sent = items AND ends = sent
+),
+several AS (SELECT run_id FROM newest ANTI JOIN once USING (run_id)),
 own AS (
     SELECT run_id, request_key, bool_or(accepted) AS accepted,
         bool_and(NOT concluded) OR max(call_no) < any_value(answer_call_no) AS cut_off
     FROM judged_attempts
-    JOIN (FROM run_items WHERE run_id IN (SELECT run_id FROM newest)) AS item USING (run_id, request_key)  -- else all are read
-    WHERE run_id IN (SELECT run_id FROM newest) AND NOT item.reused GROUP BY run_id, request_key
+    JOIN (FROM run_items WHERE run_id IN (SELECT run_id FROM several)) AS item USING (run_id, request_key)  -- else all are read
+    WHERE run_id IN (SELECT run_id FROM several) AND NOT item.reused GROUP BY run_id, request_key
 ),
 ended AS (
     SELECT run_id, count(*) FILTER (accepted) AS completed, count(*) FILTER (NOT accepted AND NOT cut_off) AS failed
     FROM own GROUP BY run_id
+    UNION ALL
+    SELECT run_id, coalesce(sum(calls) FILTER (accepted), 0)::BIGINT, coalesce(sum(calls) FILTER (NOT accepted AND concluded), 0)::BIGINT
+    FROM judged_quarters WHERE run_id IN (SELECT run_id FROM once) GROUP BY run_id
 ),
 used AS (
-    SELECT run_id, count(*) AS calls, sum(total_tokens)::BIGINT AS total_tokens,
-        count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage
-    FROM judged_attempts WHERE run_id IN (SELECT run_id FROM newest) GROUP BY run_id
+    SELECT run_id, sum(calls)::BIGINT AS calls, sum(total_tokens)::BIGINT AS total_tokens,
+        coalesce(sum(calls) FILTER (drew = 'yes' AND reports = 'nothing'), 0)::BIGINT AS calls_without_usage
+    FROM judged_quarters WHERE run_id IN (SELECT run_id FROM newest) GROUP BY run_id
 ),
 sent AS (SELECT DISTINCT run_id FROM requests WHERE run_id IN (SELECT run_id FROM newest)),
 taken AS (

@@ -2,8 +2,8 @@
 CREATE OR REPLACE VIEW identified_answers AS
 SELECT answered.*, who.identity, who.evidence
 FROM (
-    SELECT run_id, model, served_model, count(*) AS answers, min(sent_at) AS first_at, max(sent_at) AS last_at
-    FROM judged_attempts WHERE drew = 'yes' GROUP BY ALL
+    SELECT run_id, model, served_model, sum(calls)::BIGINT AS answers, min(first_sent_at) AS first_at, max(last_sent_at) AS last_at
+    FROM judged_quarters WHERE drew = 'yes' GROUP BY ALL
 ) AS answered
 JOIN served_identities AS who
     ON who.run_id = answered.run_id AND who.model = answered.model AND who.served_model IS NOT DISTINCT FROM answered.served_model;
