@@ -22,7 +22,7 @@ def run(folder: Path, config: PlatformConfig, *options: str, limit: int = 16) ->
         result = bench.json("run", "job.toml", *options, code=None)
         most = server.platform.statistics.most_in_flight
     with reading(Ledger(result["ledger"])) as reader:
-        rows = rows_of(reader, "run_pace", run_id=result["run_id"])
+        rows = rows_of(reader, "run_pace", run_id=result["run_id"], spans=60)
     assert result["completed"] == 300
     return rows, most, Path(result["report"]).read_text("utf-8")
 

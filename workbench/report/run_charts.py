@@ -161,5 +161,6 @@ def course_charts(
         shown_steps = columns("seconds", "allowed", "reason", column("model", "limit of"), "limit_allowed")
         steps = Table("run_pace", pace, ("seconds", "allowed", "reason", "model", "limit_allowed"), shown_steps)
         drawing = time_charts.pace_chart(in_flight.rows, pace.rows, figures.provenance.max_in_flight, far)
-        found.append(drawn("pace", "How many calls were in flight?", drawing, steps))
+        note = "Of a limit that grows step by step: when it began to, in each moment, and how far it came."
+        found.append(drawn("pace", "How many calls were in flight?", drawing, steps, note))
     return found

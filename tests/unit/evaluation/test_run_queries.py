@@ -16,6 +16,7 @@ from workbench.ledger.entries import RunEnded, score_entry
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Row, reading
+from workbench.ledger.schema import insert_rows
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import Spend, UnknownDraw
 from workbench.records.calls import Score
@@ -281,3 +282,39 @@ def test_a_run_is_settled_as_the_one_list_says(ledger: Ledger, status: RunStatus
     ingest(ledger)
     with duckdb.connect(str(ledger.path), read_only=True) as db:
         assert db.execute("SELECT is_settled FROM run_overview").fetchone() == (status in SETTLED,)
+
+
+@pytest.mark.parametrize(
+    ("spans", "steps"),
+    [
+        (1, [(0, 1), (1, 4), (5, 2), (6, 3), (9, 3)]),
+        (4, [(0, 1), (1, 2), (3, 4), (5, 2), (6, 3), (9, 3)]),
+        (1000, [(0, 1), (1, 2), (3, 3), (4, 4), (5, 2), (6, 3), (9, 3)]),
+    ],
+)
+def test_of_a_limit_that_grows_each_moment_tells_when_it_began_and_how_far_it_came_and_every_cut_is_told(
+    tmp_path: Path, spans: int, steps: list[tuple[int, int]]
+) -> None:
+    ledger = Ledger(tmp_path / "ledger.duckdb")
+    write_run(ledger.journal_folder, "r1", 9)
+    ingest(ledger)
+    grown = [(1, 1, "start"), (2, 2, "growth"), (4, 3, "growth"), (5, 4, "growth"), (6, 2, "latency"), (7, 3, "growth")]
+    with duckdb.connect(str(ledger.path)) as db:
+        for at, level, reason in grown:
+            limit = None if reason == "start" else level
+            insert_rows(db, "paces", [("r1", STARTED_AT + timedelta(seconds=at), level, reason, None, limit)])
+    with reading(ledger) as reader:
+        rows = rows_of(reader, "run_pace", run_id="r1", spans=spans)
+    assert [(row["seconds"], row["allowed"]) for row in rows] == steps
+    assert [row["reason"] for row in rows if row["reason"] != "growth"] == ["start", "latency", "end"]
+
+
+def test_of_equally_costly_calls_that_of_the_newest_run_is_told(ledger: Ledger) -> None:
+    for run_id in ("r2", "r3", "r1"):
+        write_run(ledger.journal_folder, run_id, 2)
+        ingest(ledger)
+    rows = asked(ledger, "costliest_samples", most=9)
+    assert [(row["sample_key"], row["calls"], row["run_id"]) for row in rows] == [
+        ("sample1", 3, "r3"),
+        ("sample2", 3, "r3"),
+    ]

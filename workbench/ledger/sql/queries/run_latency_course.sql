@@ -11,6 +11,6 @@ placed AS (
     FROM calls, course
 )
 SELECT model, any_value(round((span + 0.5) * length_s / $spans, 6)) AS seconds, count(*) AS answers,
-    quantile_cont(latency_ms, 0.5) AS p50_ms, quantile_cont(latency_ms, 0.9) AS p90_ms
+    round(quantile_cont(latency_ms, 0.5), 3) AS p50_ms, round(quantile_cont(latency_ms, 0.9), 3) AS p90_ms
 FROM placed
 GROUP BY model, span ORDER BY model, span;
