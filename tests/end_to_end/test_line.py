@@ -72,7 +72,7 @@ def test_a_rerun_sends_nothing_fresh_sends_all_and_keeps_the_old(bench: Workbenc
     assert all(call["answer"] and call["scores"] for call in reused)
     assert reused == [call | {"attempts": 0} for call in asked]
     shown, later = (bench("show", run["run_id"]).stdout for run in (first, again))
-    assert [text.count("without usage") for text in (shown, later)] == [1, 0], "no table without a row"
+    assert [text.count("unreported") for text in (shown, later)] == [1, 0], "no table without a row"
     assert sum(platform.platform.statistics.requests.values()) == 60
     fresh = bench.json("run", "job.toml", "--no-report", "--fresh")
     assert (fresh["reused"], fresh["completed"]) == (0, 60)

@@ -92,9 +92,9 @@ def test_a_table_of_epochs_counts_answers_and_hides_none_that_is_not_right(bench
     assert row["scored"] + row["not_right"] + row["unknown"] == 32
     assert row["not_right"]
     assert row["samples"] == row["asked"] == 8
-    names = ("scored", "not right", "unknown")
-    shown = dict(zip(re.split(r"\s{2,}", heading), re.split(r"\s{2,}", first), strict=True))
-    assert [shown[name] for name in names] == [str(row[name.replace(" ", "_")]) for name in names]
+    names = ("scored", "not-right", "unknown")
+    shown = dict(zip(heading.split(), re.split(r"\s{2,}", first), strict=True))
+    assert [shown[name] for name in names] == [str(row[name.replace("-", "_")]) for name in names]
 
 
 def test_a_job_says_how(bench: Workbench) -> None:

@@ -30,7 +30,7 @@ from workbench.allowance.windows import Window, WindowRule, window_rule
 from workbench.ledger.queries import Reader
 from workbench.settings.file import AllowanceSettings
 
-LOOK_BACK = timedelta(days=56)
+LOOK_BACK = timedelta(days=90)
 PACE_DAYS = 42
 """The newest whole days that the pace rests on: six of each weekday."""
 _Range = tuple[float, float]
@@ -58,7 +58,7 @@ class AccountState(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     unit: str
     window: Window | None
-    """None: `workbench.toml` names no window, and the calls of the last eight weeks are summed up."""
+    """None: `workbench.toml` names no window, and the calls of the last 90 days are summed up."""
     total: float | None
     """Units in a window; None where not known."""
     least_total: float | None

@@ -267,8 +267,8 @@ def _print_status(found: AccountState, ledger: Ledger, caps: list[CapUse], needs
             ]  # fmt: skip
             shown = columns(
                 column("name", title), column("units", found.unit, "plain"), "calls",
-                column("unweighted", "tokens without a weight"),
-                column("unknown", "usage unknown"), column("price", currency or "price", "plain"),
+                column("unweighted"),
+                column("unknown", "uncertain"), column("price", currency or "price", "plain"),
             )  # fmt: skip
             print_table(rows, [one for one in shown if any(row[one.name] is not None for row in rows)], whole=("name",))
             if len(parts) > len(rows):

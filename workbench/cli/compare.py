@@ -215,12 +215,13 @@ def _print_sides(found: Comparison) -> None:
     rows = [_row(side, beside.get(side.key), found) for side in map(found.sides.__getitem__, found.listed)]
     rows += [_reference_row(point) for point in found.references]
     shown = columns(
-        column("side", "model"), column("of_asked", f"{found.scorer} (95 %)"), "difference", "verdict",
+        column("side", "model"), "of_asked", "difference", "verdict",
         column("wins", "won:lost:same"), "mean_of_scored", column("scored", kind="text"),
-        column("completion_tokens", "tokens an answer", "number"), "tokens_per_right",
-        *([column("units_per_right", f"{found.unit} a right answer", "text")] if found.unit else []),
+        column("completion_tokens", "tokens/answer", "number"), "tokens_per_right",
+        *([column("units_per_right", f"{found.unit}/right", "text")] if found.unit else []),
         "p50_ms", "unanswered", "fallbacks",
     )  # fmt: skip
+    echo(f"{found.scorer} (95 %), by model:")
     print_table(
         rows,
         shown,
@@ -268,7 +269,7 @@ def _print_slices(found: Comparison) -> None:
         for one in part.differences
     ]  # fmt: skip
     shown = columns(
-        column("value", found.slices[0].column), column("side", "model"), column("of_asked", found.scorer),
+        column("value", found.slices[0].column), column("side", "model"), "of_asked",
         column("mean_of_scored", kind="text"), "baseline", "difference", "verdict", "shared",
     )  # fmt: skip
     echo("")

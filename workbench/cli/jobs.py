@@ -39,7 +39,7 @@ from workbench.wording.references import planned_text
 from workbench.wording.runs import because_text, requests_text, to_judge_text, to_judge_words
 
 _FAILED_ROUTES = columns(
-    column("model", "failed route"), "state", column("outcome", "failure"), "in_a_row", "failed_trials",
+    column("model", "route"), "state", column("outcome", "failure"), "in_a_row", "failed_trials",
     column("failing_since", "since", "moment"),
 )  # fmt: skip
 _MAY_GO_ON = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.STOPPED, ExitCode.GATE_NOT_MET)

@@ -8,7 +8,7 @@ import click
 from workbench.api.session import Target, connected
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table
-from workbench.display.columns import columns
+from workbench.display.columns import column, columns
 from workbench.records.calls import Model
 
 
@@ -22,7 +22,7 @@ def models(as_json: bool, **given: Any) -> None:
     if as_json:
         print_json(rows)
     else:
-        print_table(rows, columns("id", "owned_by", "preset"))
+        print_table(rows, columns("id", column("owned_by", "owner"), "preset"))
 
 
 async def _list(where: Target) -> list[Model]:

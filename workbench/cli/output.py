@@ -132,7 +132,7 @@ def print_table(
     for name in spare:
         if layout.fits:
             break
-        left_out += [one.heading for one in columns if one.name == name]
+        left_out += [one.head for one in columns if one.name == name]
         columns = [one for one in columns if one.name != name]
         layout = _laid_out(plain, columns, whole)
     if not layout.fits:
@@ -204,9 +204,9 @@ def _cut(text: str, width: int) -> str:
 
 
 def _heading(column: Column, *, for_people: bool) -> str:
-    """Return a heading; with the unit, where values are shown without one."""
+    """Return the heading of one word; with the unit, where values are shown without one."""
     is_bare = column.unit and (not for_people or not column.is_figure)
-    return f"{column.heading} ({column.unit})" if is_bare else column.heading
+    return f"{column.head} ({column.unit})" if is_bare else column.head
 
 
 def _plain(value: float | Decimal) -> str:

@@ -36,7 +36,7 @@ from workbench.cli.platform_files import (
     with_files,
 )
 from workbench.cli.platform_state import keys, usage
-from workbench.display.columns import columns
+from workbench.display.columns import column, columns
 from workbench.display.text import amount, duration, percent, plural
 from workbench.errors import Fault, InputError
 from workbench.job.job import Job, load_job
@@ -57,6 +57,11 @@ from workbench.scratch import ScratchFolder
 from workbench.settings.environment import read_environment
 
 Announce = Callable[[str, str | None], None]
+_ACCOUNTS = columns(
+    "account", "keys", column("drawn_units", "drawn"), column("allowance_units", "allowance"),
+    column("unsettled_draws", "unsettled"), column("window_ends_at", "until"),
+)  # fmt: skip
+_MODELS = columns("id", "kind", "fallback", column("visible_to", "visible"))
 _NAMED = 5
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _KILLED = "the platform was killed before its answer was in"
@@ -237,7 +242,7 @@ def accounts(ctx: click.Context, /, as_json: bool, **_: Any) -> None:
     if as_json:
         print_json(rows)
     else:
-        print_table(rows, columns(*rows[0]))
+        print_table(rows, _ACCOUNTS)
     _note_strangers(loaded, living)
 
 
@@ -285,7 +290,7 @@ def models(ctx: click.Context, /, account: str | None, as_json: bool, **_: Any) 
         print_json(rows)
     elif rows:
         listed = [row | {"visible_to": _seen_by(row["visible_to"])} for row in rows]
-        print_table(listed, columns(*rows[0]), whole=("id",))
+        print_table(listed, _MODELS, whole=("id",))
 
 
 def _seen_by(accounts: tuple[str, ...] | None) -> str:

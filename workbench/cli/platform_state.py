@@ -1,5 +1,6 @@
 """`workbench platform keys | usage`: who may call, and what they used."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,13 +12,18 @@ import workbench.settings.clock as clock
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.cli.platform_files import explained, given_files, known_account, open_state, tell_served, with_files
-from workbench.display.columns import columns
+from workbench.display.columns import Column, column, columns
 from workbench.display.text import plural
 from workbench.errors import Fault, InputError
 from workbench.local_platform.state import MOST_NAME_CHARS, is_a_name
 
 _MOST_TOKENS = 10**15
-_DRAW_COLUMNS = ("id", "at", "account", "route", "settled", "total_tokens", "estimated_tokens", "note")
+_DRAWS = columns(
+    "id", "at", "account", "route", "settled", "total_tokens", column("estimated_tokens", "estimated"), "note"
+)
+_KEYS = columns(
+    "id", "account", "name", column("created_at", "created"), column("last_used_at", "used"), column("revoked_at", "revoked"),
+)  # fmt: skip
 
 
 @click.group(invoke_without_command=True)
@@ -101,7 +107,7 @@ def usage(ctx: click.Context, /, as_json: bool, whose: str | None, unsettled: bo
     with explained():
         found = state.draws(whose, unsettled_only=unsettled, most=most)
     rows = [msgspec.structs.asdict(draw) | {"at": _time(draw.at)} for draw in found]
-    _print(rows, as_json, _DRAW_COLUMNS)
+    _print(rows, as_json, _DRAWS)
 
 
 @usage.command()
@@ -178,7 +184,7 @@ def _list_keys(ctx: click.Context) -> None:
         | {name: _time(getattr(key, name)) for name in ("created_at", "last_used_at", "revoked_at")}
         for key in found
     ]
-    _print(rows, _as_json(ctx), ("id", "account", "name", "created_at", "last_used_at", "revoked_at"))
+    _print(rows, _as_json(ctx), _KEYS)
 
 
 def _show_key(ctx: click.Context, key: str) -> None:
@@ -204,8 +210,8 @@ def _time(moment: float | None) -> datetime | None:
     return None if moment is None else datetime.fromtimestamp(moment, UTC)
 
 
-def _print(rows: list[dict[str, Any]], as_json: bool, names: tuple[str, ...]) -> None:
+def _print(rows: list[dict[str, Any]], as_json: bool, shown: Sequence[Column]) -> None:
     if as_json:
         print_json(rows)
     elif rows:
-        print_table(rows, columns(*names), whole=("id",))
+        print_table(rows, shown, whole=("id",))

@@ -31,7 +31,7 @@ from workbench.wording.routes import (
 
 _COLUMNS = columns(
     column("model", "route"), "usual_name", "substituted_share", "accepted_share", "calls", "p50_ms", "p90_ms", "usage_share",
-    "tools", "cap", column("last_at", "last call"),
+    "tools", "cap", column("last_at", "last"),
 )  # fmt: skip
 _MOST_SHOWN = 8
 

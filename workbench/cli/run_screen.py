@@ -56,7 +56,7 @@ def print_grid(found: Factors) -> None:
     over = {f"variant {n}": with_bounds(mean) for n, mean in enumerate(found.means["variant"])}
     shown = columns(
         "model", *(column(f"variant {n}", variant, "text") for n, variant in enumerate(found.variants)),
-        column("mean", "all variants", "text"),
+        column("mean", "all", "text"),
     )  # fmt: skip
     echo(f"\n{found.scorer} (95 %), by model and variant:")
     print_table([*rows, {"model": "all models", "mean": ""} | over], shown, whole=("model",))

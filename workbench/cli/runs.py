@@ -277,7 +277,7 @@ def _print_suspects(rows: list[SuspectSample], run: Provenance, as_json: bool) -
         print_json(rows)
         return
     if rows:
-        most = (column("answer", "most answer"), column("agree", "models"), column("models", "of"))
+        most = (column("answer", "majority"), column("agree", "models"), column("models", "of"))
         print_table(rows, columns("sample_id", "target", *most), whole=("sample_id",))
         out = commands.command("invalidate", run.run_id, "--sample", "ID", "--reason", "TEXT")
         shows = commands.corrected_targets(run.job_path)

@@ -9,7 +9,7 @@ import click
 from workbench.api.session import Target, account_ledger, slots_root
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
-from workbench.display.columns import columns
+from workbench.display.columns import column, columns
 from workbench.running.machines import Leased, machines_of
 from workbench.running.slot_files import release_ghosts, slots_in
 
@@ -41,7 +41,7 @@ def slots(ctx: click.Context, every: bool, as_json: bool) -> None:
                 "pid": str(row["pid"]),
                 "busy_until": f"{row['busy_until']:%H:%M:%S} UTC" if row["busy_until"] else None,
             }
-        print_table(rows, columns("endpoint", "slot", "state", "pid", "job", "model", "busy_until"))
+        print_table(rows, columns("endpoint", "slot", "state", "pid", "job", "model", column("busy_until", "until")))
     else:
         say("no requests in flight from this machine (runs with --local are not listed)")
 
@@ -70,7 +70,9 @@ def _print_leased(leased: Sequence[Leased], *, as_json: bool) -> None:
                 "pid": None if row["pid"] is None else str(row["pid"]),
                 "busy_until": f"{row['busy_until']:%H:%M:%S} UTC",
             }
-        print_table(rows, columns("endpoint", "slot", "state", "host", "user", "pid", "job", "busy_until"))
+        print_table(
+            rows, columns("endpoint", "slot", "state", "host", "user", "pid", "job", column("busy_until", "until"))
+        )
     else:
         say("no slot is leased by any machine")
 

@@ -239,9 +239,7 @@ def _print_changes(found: TargetChanges) -> None:
         {"sample_id": sample, "before": before, "target": after, "runs": len(changes)}
         for (sample, before, after), changes in rows.items()
     ]
-    print_table(
-        lines, columns("sample_id", column("before", "scored by", "text"), "target", "runs"), whole=("sample_id",)
-    )
+    print_table(lines, columns("sample_id", column("before", kind="text"), "target", "runs"), whole=("sample_id",))
 
 
 def _print_left(found: TargetChanges) -> None:

@@ -61,4 +61,4 @@ def usage(by: str, since: date | None, until: date | None, as_json: bool, **give
     shown = columns(name, "calls", *tokens, *unknown)
     print_table(rows, shown, whole=("name",), spare=("reasoning_tokens", "prompt_tokens", "completion_tokens"))
     if any(row.calls_without_usage or row.maybe_drawn or row.open_intents for row in rows):
-        say("; ".join(f"{one.heading}: {one.help[0].lower()}{one.help[1:]}" for one in unknown))
+        say("; ".join(f"{one.head}: {one.help[0].lower()}{one.help[1:]}" for one in unknown))

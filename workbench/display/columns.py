@@ -1,5 +1,5 @@
 """The columns that tables show, each declared once: its name is its key in JSON, in frames and in the query; its heading and kind
-are the same on the terminal and on pages.
+are the same on the terminal and on pages, but that on the terminal every head is one word, which the glossary explains.
 """
 
 from collections.abc import Callable
@@ -30,6 +30,13 @@ class Column(msgspec.Struct, frozen=True):
     `began`, `period`, `job`, `run`, `sample`, `bars`, `card` and `name` are not; `plain` is as its values are."""
     help: str = ""
     """What the heading means: on hover; on the terminal below what usage is not known."""
+    word: str = ""
+    """The heading on the terminal, where that of pages has several words: heads are told apart by blanks there."""
+
+    @property
+    def head(self) -> str:
+        """The heading on the terminal."""
+        return self.word or self.heading
 
     @property
     def is_figure(self) -> bool:
@@ -51,16 +58,18 @@ class Column(msgspec.Struct, frozen=True):
         return _FIGURES[self.kind](value)
 
 
-def column(name: str, heading: str = "", kind: str = "", description: str = "") -> Column:
+def column(name: str, heading: str = "", kind: str = "", description: str = "", word: str = "") -> Column:
     """Return a declared column; one that is not declared has its name as its heading.
 
     Args:
         heading: Where the table's subject gives it another one.
         kind: Where the table shows it otherwise.
         description: Where it means more in that table.
+        word: On the terminal, where that heading has several words.
     """
     found = DECLARED.get(name) or Column(name, name.replace("_", " "), "plain")
-    return Column(name, heading or found.heading, kind or found.kind, description or found.help)
+    word = word or ("" if heading else found.word)
+    return Column(name, heading or found.heading, kind or found.kind, description or found.help, word)
 
 
 def columns(*names: str | Column) -> tuple[Column, ...]:
@@ -73,10 +82,10 @@ DECLARED = {
     for one in (
         # what is asked, and who answers
         Column("model", "model", "text"),
-        Column("requested_model", "requested model", "text"),
-        Column("served_model", "served model", "served"),
-        Column("usual_name", "answers as", "name"),
-        Column("names", "answers as", "text"),
+        Column("requested_model", "requested model", "text", word="requested"),
+        Column("served_model", "served model", "served", word="served"),
+        Column("usual_name", "answers as", "name", word="served"),
+        Column("names", "answers as", "text", word="served"),
         Column("scorer", "scorer", "text"),
         Column("job", "job", "job"),
         Column("run_id", "run", "run"),
@@ -85,7 +94,9 @@ DECLARED = {
         Column("status", "status", "status"),
         Column("outcome", "outcome", "outcome"),
         Column("verdict_here", "judged", "text", "The verdict's word, and what it is worth"),
-        Column("verdict_there", "judged otherwise", "text", "By the other rubric, or when it was asked first"),
+        Column(
+            "verdict_there", "judged otherwise", "text", "By the other rubric, or when it was asked first", "otherwise"
+        ),
         Column("changed", "changed", "text", "Since the run before"),
         # when
         Column("day", "day", "moment"),
@@ -94,8 +105,8 @@ DECLARED = {
         Column("last_at", "newest", "moment"),
         Column("next_at", "next", "moment"),
         Column("affordable", "fits", "text"),
-        Column("occasions", "still to come"),
-        Column("each", "a run"),
+        Column("occasions", "still to come", word="ahead"),
+        Column("each", "a run", word="each"),
         Column("needs", "needs", "text"),
         Column("read_at", "at", "moment"),
         Column("seconds", "seconds into the run", "seconds"),
@@ -132,17 +143,17 @@ DECLARED = {
         Column("low", "low", "number", "The lower end of the mean's 95 % interval"),
         Column("high", "high", "number", "The upper end of the mean's 95 % interval"),
         Column("asked", "samples", help="Independent ones: epochs of a sample are not"),
-        Column("mean", "of scored", "number", "Mean over the samples that are scored"),
-        Column("mean_of_scored", "of scored", "number", "Mean over the samples that are scored"),
+        Column("mean", "of scored", "number", "Mean over the samples that are scored", "observed"),
+        Column("mean_of_scored", "of scored", "number", "Mean over the samples that are scored", "observed"),
         Column("scored", "scored", help="Answers with a score that counts; of a comparison, samples"),
-        Column("not_right", "not right", help="Answers without a score by the model's own doing"),
+        Column("not_right", "not right", help="Answers without a score by the model's own doing", word="not-right"),
         Column("unknown", "unknown", help="Answers of which a score is not known; those left out are among them"),
         Column("unread", "not judged", help="Answers that the scorer could not judge"),
         Column("left_out", "left out", help="Scored answers of fallbacks"),
         Column("best", "best", "text", "The highest mean of what a run compares"),
-        Column("best_model", "best by", "text"),
-        Column("worst", "worst", "text"),
-        Column("worst_model", "worst by", "text"),
+        Column("best_model", "best by", "text", word="best-by"),
+        Column("worst", "worst", "text", "The lowest mean of what a run compares"),
+        Column("worst_model", "worst by", "text", word="worst-by"),
         Column("scores", "scores", "bars", "Mean of each model and scorer, 0 to 1"),
         Column("difference", "difference", "text"),
         Column(
@@ -153,17 +164,19 @@ DECLARED = {
             "ones were",
         ),
         Column("verdict", "shown", "text"),
-        Column("main_effect", "main effect", "text", "The mean difference over all models, or over all variants"),
+        Column(
+            "main_effect", "main effect", "text", "The mean difference over all models, or over all variants", "effect"
+        ),
         Column("over", "over", "text", "Of what the difference is the mean"),
         Column("unscored", "not scored", "text", "As what they ended"),
-        Column("shared", "known of both", help="Samples of which the scores of both sides are known"),
+        Column("shared", "known of both", help="Samples of which the scores of both sides are known", word="shared"),
         # tokens
         Column("prompt_tokens", "prompt", help="Tokens of what was sent"),
         Column("completion_tokens", "completion", help="Tokens of the answers, those of reasoning included"),
         Column("reasoning_tokens", "reasoning", help="Tokens of the completion that are reasoning"),
         Column("total_tokens", "tokens"),
-        Column("calls_without_usage", "without usage", help="Answered, usage not reported"),
-        Column("maybe_drawn", "usage unknown", help="Failed after they may have reached a model"),
+        Column("calls_without_usage", "without usage", help="Answered, usage not reported", word="unreported"),
+        Column("maybe_drawn", "usage unknown", help="Failed after they may have reached a model", word="uncertain"),
         Column("open_intents", "unfinished", help="Sent, no outcome recorded"),
         Column("tokens_an_answer", "tokens an answer", "number", "Mean completion tokens of an answer of its own"),
         Column(
@@ -171,6 +184,7 @@ DECLARED = {
             "tokens a right answer",
             "text",
             "Tokens of all its answers, prompt and completion, for each right one, with the 95 % interval",
+            "tokens/right",
         ),
         Column("most_tokens", "most expensive call"),
         Column("costliest_model", "its model", "text"),
@@ -183,12 +197,12 @@ DECLARED = {
         Column("latency_ms", "latency", "ms"),
         Column("p10_ms", "10 % within", "ms"),
         Column("p50_ms", "median", "ms"),
-        Column("p90_ms", "90 % within", "ms"),
+        Column("p90_ms", "90 % within", "ms", word="p90"),
         Column("p99_ms", "99 % within", "ms"),
         Column("max_ms", "slowest", "ms"),
         Column("duration_s", "time", "seconds"),
         # what a route does
-        Column("tools", "forced tool call", "text"),
+        Column("tools", "forced tool call", "text", word="tools"),
         Column("thinks", "reasoning", "text"),
         Column("reports_usage", "usage", "text"),
         Column("keeps_cap", "max_tokens", "text"),
@@ -203,7 +217,7 @@ DECLARED = {
         Column("allowed", "allowed in total"),
         Column("reason", "why", "text"),
         Column("limit_allowed", "new limit"),
-        Column("in_a_row", "in a row"),
-        Column("failed_trials", "failed trials"),
+        Column("in_a_row", "in a row", word="streak"),
+        Column("failed_trials", "failed trials", word="trials"),
     )
 }

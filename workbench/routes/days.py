@@ -12,8 +12,7 @@ from workbench.ledger.route_rows import RouteDay, RouteSubstitute
 from workbench.ledger.usage_rows import LedgerPeriod
 
 RECENT_DAYS = 7
-MOST_DAYS = 42
-"""Six weeks, which a narrow screen has room for."""
+MOST_DAYS = 90
 _LEAST_FAILURES = 5
 """Fewer failed calls, after which a route answered again, were no outage."""
 

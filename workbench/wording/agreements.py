@@ -21,13 +21,13 @@ _OF_MEASUREMENTS = (
     "given, and where an answer has none they have no interval and show nothing."
 )
 _KAPPA = "Cohen’s kappa: 1 is the same everywhere, 0 what chance gives"
-_SIDE, _ANSWERS = column("side", "model", "text"), column("answers", "answers known", "text")
+_SIDE, _ANSWERS = column("side", "model", "text"), column("answers", "answers known", "text", word="known")
 _ACCURACY = column("accuracy", kind="text")
-_MACRO_F1 = column("macro_f1", "macro F1", "text", "Mean of the classes’ F1, each of the same weight")
+_MACRO_F1 = column("macro_f1", "macro F1", "text", "Mean of the classes’ F1, each of the same weight", "macro-F1")
 _BIAS = column("bias", kind="text", description="Mean of what was given, less the mean of the targets")
-_ERROR = column("absolute_error", "mean error", "text")
+_ERROR = column("absolute_error", "mean error", "text", word="error")
 NUMBERS = columns(
-    _SIDE, column("kappa", "weighted kappa", "text", f"{_KAPPA}; with quadratic weights"), _BIAS, _ERROR,
+    _SIDE, column("kappa", "weighted kappa", "text", f"{_KAPPA}; with quadratic weights", "kappa"), _BIAS, _ERROR,
     column("pearson", kind="text"), column("spearman", kind="text"), _ANSWERS,
 )  # fmt: skip
 """The columns of numbers."""
@@ -137,9 +137,9 @@ def _classes(title: str, found: LabelAgreement) -> ClassTable:
     ]  # fmt: skip
     names = [f"label{place}" for place in range(len(labels))]
     shown = columns(
-        column("target", "target \\ given", "text"),
+        column("target", "target \\ given", "text", word="target"),
         *(column(name, label, "count") for name, label in zip(names, labels, strict=True)),
-        column("other", "another label", "count"), column("nothing", "no label", "count"),
+        column("other", "another label", "count", word="other"), column("nothing", "no label", "count", word="none"),
     )  # fmt: skip
     given: list[dict[str, str | int]] = [
         {"target": label, **dict(zip((*names, "other", "nothing"), counts, strict=True))}

@@ -58,7 +58,7 @@ def span(low: float, high: float) -> str:
 def window_text(found: AccountState, zone: str) -> str:
     """Return the window by its days, and how far it is."""
     if found.window is None:
-        return "All recorded calls of the last eight weeks"
+        return "All recorded calls of the last 90 days"
     start, end = (at.astimezone(ZoneInfo(zone)) for at in (found.window.start_at, found.window.end_at))
     if found.window.rolls:
         return f"The last {round((end - start) / timedelta(hours=1))} hours"

@@ -1,6 +1,7 @@
-"""A column is declared once, and its heading is the same wherever it is shown."""
+"""A column is declared once, and its heading is the same wherever it is shown, but for words of the terminal."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -43,10 +44,54 @@ def test_columns_are_declared_in_one_module() -> None:
 
 
 def test_a_table_may_give_a_column_another_heading() -> None:
-    shown = columns("model", column("last_at", "last call"), column("busy_until"))
-    assert [(one.name, one.heading, one.kind) for one in shown] == [
-        ("model", "model", "text"), ("last_at", "last call", "moment"), ("busy_until", "busy until", "plain"),
+    shown = columns(
+        "p90_ms", column("p90_ms", "slow"), column("p90_ms", "nine of ten", word="slow"), column("busy_until")
+    )
+    assert [(one.name, one.heading, one.head, one.kind) for one in shown] == [
+        ("p90_ms", "90 % within", "p90", "ms"), ("p90_ms", "slow", "slow", "ms"), ("p90_ms", "nine of ten", "slow", "ms"),
+        ("busy_until", "busy until", "busy until", "plain"),
     ]  # fmt: skip
+
+
+def heads_of(path: Path) -> set[str]:
+    """The heads of a module's tables, as far as they stand there: a scorer's name, for one, does not."""
+    found: set[str] = set()
+    tree = ast.parse(path.read_text("utf-8"))
+    named = {
+        target.id: node.value.elts
+        for node in ast.walk(tree) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)
+        for target in node.targets if isinstance(target, ast.Name)
+    }  # fmt: skip
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            continue
+        if call.func.id == "columns":
+            words = list(call.args)
+            for each in (one.value for one in call.args if isinstance(one, ast.Starred)):
+                words += named.get(getattr(each.value if isinstance(each, ast.Subscript) else each, "id", ""), [])
+            found |= {column(str(one.value)).head for one in words if isinstance(one, ast.Constant)}
+        elif call.func.id == "column":
+            given = dict(zip(("name", "heading", "kind", "description", "word"), call.args, strict=False))
+            given |= {str(name.arg): name.value for name in call.keywords}
+            told = {name: str(one.value) for name, one in given.items() if isinstance(one, ast.Constant)}
+            if given.keys() - told.keys() <= {"description"}:
+                found.add(column(**told).head)
+    return found
+
+
+def test_every_head_on_the_terminal_is_one_word_of_the_glossary() -> None:
+    modules = [
+        *PACKAGE.joinpath("cli").glob("*.py"),
+        *(PACKAGE / "wording" / name for name in ("agreements.py", "allowance.py")),
+    ]
+    heads = set().union(*map(heads_of, modules))
+    assert {"mean", "not-right", "tokens/right", "p90", "until", "streak"} <= heads
+    assert [head for head in heads if " " in head] == []
+    text = PACKAGE.joinpath("starter", "topics", "glossary.md").read_text("utf-8").partition("## Heads of tables")[2]
+    told = re.findall(r"^ {4}(\S.*?)(?: {2,}.*)?$", text, re.MULTILINE)
+    words = {word for line in told for word in line.split(", ")}
+    assert heads - words == {"model"}, "which stands above, among the words"
+    assert words <= heads
 
 
 @pytest.mark.parametrize(
@@ -69,5 +114,5 @@ def test_the_terminal_and_the_page_have_the_same_headings(bench: Workbench) -> N
     page = Page(bench.json("run", "job.toml")["report"])
     printed = bench("show").stdout
     for name in ("prompt_tokens", "completion_tokens", "calls_without_usage", "of_asked", "asked"):
-        assert DECLARED[name].heading in printed, name
+        assert DECLARED[name].head in printed, name
         assert DECLARED[name].heading in page.text, name
