@@ -16,7 +16,7 @@ from workbench.report.build import PageContext, result
 from workbench.report.chart_parts import on_clock, said_by_clock
 from workbench.report.drawing import Chart, drawn
 from workbench.report.tables import Result, Table
-from workbench.routes.days import MOST_DAYS, RECENT_DAYS, RecentDays, State, Strip
+from workbench.routes.days import RECENT_DAYS, RecentDays, State, Strip
 from workbench.routes.facts import RouteFacts, fact_text
 from workbench.routes.names import Episode
 from workbench.routes.overview import AccountRoutes, overview
@@ -37,7 +37,7 @@ _MOST_CARD_CHARTS = 12
 """The others have the same numbers without a drawing, which takes most of a page of many routes."""
 _MOST_POINTS = 24
 """Of a route's small bars."""
-_MOST_SPANS = MOST_DAYS
+_MOST_SPANS = 42
 """In a route's table and its drawing: of years of days the newest."""
 _MOST_OPEN = 8
 """Lines of a list; the others are folded."""
