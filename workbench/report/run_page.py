@@ -248,4 +248,5 @@ def _course(reader: Reader, figures: RunFigures) -> tuple[Result[LatencySpan], F
     spans = min(_MOST_SPANS, max(1, fewest // _CALLS_A_SPAN))
     in_flight = result(reader, InFlight, run_id=run_id, spans=2 * _MOST_SPANS)
     course = result(reader, LatencySpan, run_id=run_id, spans=spans)
-    return course, (in_flight, result(reader, PaceStep, run_id=run_id, spans=_MOST_SPANS // 2))
+    moments = max(2, _MOST_SPANS // 2 // max(1, len(figures.latency)))  # each route's limit grows on its own
+    return course, (in_flight, result(reader, PaceStep, run_id=run_id, spans=moments))
