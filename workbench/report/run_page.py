@@ -246,7 +246,7 @@ def _course(reader: Reader, figures: RunFigures) -> tuple[Result[LatencySpan], F
     run_id = figures.provenance.run_id
     fewest = min((row.answers for row in figures.latency), default=0)
     spans = min(_MOST_SPANS, max(1, fewest // _CALLS_A_SPAN))
-    in_flight = result(reader, InFlight, run_id=run_id, spans=2 * _MOST_SPANS)
+    in_flight = result(reader, InFlight, run_id=run_id, spans=_MOST_SPANS)
     course = result(reader, LatencySpan, run_id=run_id, spans=spans)
-    moments = max(2, _MOST_SPANS // 2 // max(1, len(figures.latency)))  # each route's limit grows on its own
+    moments = max(2, _MOST_SPANS // 3 // max(1, len(figures.latency)))  # each route's limit grows on its own
     return course, (in_flight, result(reader, PaceStep, run_id=run_id, spans=moments))
