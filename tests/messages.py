@@ -80,6 +80,58 @@ def _write(message: Message) -> None:
     TABLE.write_text("\n".join(map(str, known.values())), "utf-8")
 
 
+class Grade(NamedTuple):
+    """What a message gives to whoever reads it."""
+
+    place: bool
+    """Each fault names the line and the field of a file, or what was typed: an option, an argument, a variable, an address."""
+    is_whole_file: bool
+    """One of a file names no line; right where the fault is of the file as a whole."""
+    remedy: bool
+    """It says what was expected, what is the nearest right thing, or what to do."""
+    paste: bool
+    """It has what can be pasted: a command, an option, or text for the file."""
+
+
+_FILE = re.compile(r"(?:FOLDER/)?[\w./-]*\.(?:toml|yaml|jsonl?|csv|xlsx|parquet|eval|gz|xz|zip|env)(?=:)")
+_ROW = re.compile(r":\d+: |: (?:element|row|sample) \S+: |: sheet '.*', row \d+: ")
+_FIELD = re.compile(r":\d+: (?:[\w.\[\]⏎-]+: |not valid TOML: |expected NAME=VALUE)")
+_TYPED = re.compile(
+    r"(?:--?[a-z]|[A-Z][A-Z_]+\b|crontab|slots|schedule)|.*(?:\s--[a-z]|[A-Z]+_[A-Z]+|FOLDER|server at )"
+)
+_REMEDY = re.compile(
+    "|".join(
+        (
+            "did you mean|expected|such as|for example|is meant",
+            r"\(.+\)\.?$",  # as hints are printed
+            "`",
+            r"\b(?:add|copy|give|leave|must|name|needs?|only|put|remove|say|set|upgrade|use|wait|write)\b",
+            r"\b(?:at least|at most|columns are|it has|letters|up to|workbench)\b",
+        )
+    )
+)
+_PASTE = re.compile(r"`|--?[a-z]+\b|\w+ = |\{[{%]|\w+_\w+=|[A-Z]+_[A-Z]+|\[\[|workbench \w+|did you mean '|\(\w+ -")
+
+
+def grade(message: Message) -> Grade:
+    """Return what a message has; of several faults all name their places."""
+    words = [word.strip("'\"") for word in message.command.split() if len(word) > 1]
+    names, whole = list[bool](), list[bool]()
+    for fault in (line.partition(": ")[2] for line in message.text.splitlines()):
+        if file := _FILE.match(fault):
+            rest = fault[file.end() :]
+            whole.append(not _ROW.match(rest))
+            names.append(whole[-1] or not _is_ours(file[0]) or bool(_FIELD.match(rest)))
+        else:
+            names.append(bool(_TYPED.match(fault)) or any(word in fault for word in words))
+    return Grade(all(names), any(whole), bool(_REMEDY.search(message.text)), bool(_PASTE.search(message.text)))
+
+
+def _is_ours(file: str) -> bool:
+    """Return whether a file is one that the workbench defines: its faults are of fields, those of a dataset perhaps of a row."""
+    return file.endswith((".toml", ".yaml", ".env"))
+
+
 class Site(NamedTuple):
     """A place in the program that makes a message, and what of the message does not depend on values."""
 

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
+_MOST_NAMED = 5
+
 
 class ExitCode(IntEnum):
     """The exit code of a command; 128 and above are for signals."""
@@ -159,6 +161,20 @@ def nearest_id(given: str, known: Iterable[str]) -> str:
 def nearest_file(path: Path) -> str:
     """Return the name closest to a missing file's in its folder, as a hint; empty if none is close."""
     return nearest(path.name, [entry.name for entry in path.parent.iterdir()]) if path.parent.is_dir() else ""
+
+
+def files_there(folder: Path, suffix: str = "") -> str:
+    """Return which files a folder has, as a hint for one that it has not.
+
+    Args:
+        suffix: Of those to name, where there are some; empty: any.
+    """
+    if not folder.is_dir():
+        return f"there is no folder {folder}"
+    names = sorted(entry.name for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith("."))
+    names = [name for name in names if name.endswith(suffix)] or names
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{folder} has: {', '.join(names[:_MOST_NAMED])}{more}" if names else f"{folder} has no files"
 
 
 def no_folder(place: str, folder: Path) -> Fault:

@@ -54,7 +54,7 @@ def read_toml(text: str, source: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise InputError(_not_toml(str(error), text, source)) from error
     except RecursionError as error:
-        raise InputError(Fault(source, "nested too deeply")) from error
+        raise InputError(Fault(source, "nested too deeply", "expected lists and tables of a few levels")) from error
 
 
 def _not_toml(message: str, text: str, source: str) -> Fault:

@@ -63,7 +63,9 @@ class Template:
             hint = _hint_of_a_blank(str(error.message), source)
             raise InputError(Fault(where, f"line {error.lineno} is not valid Jinja: {error.message}", hint)) from error
         except RecursionError as error:
-            raise InputError(Fault(where, "not a usable Jinja template: nested too deeply")) from error
+            raise InputError(
+                Fault(where, "not a usable Jinja template: nested too deeply", "{% set %} names a part of it")
+            ) from error
         except (SyntaxError, ValueError) as error:  # of the Python that Jinja makes of it
             raise InputError(Fault(where, f"not a usable Jinja template: {error}")) from error
 
@@ -96,7 +98,9 @@ class Template:
             hint = f"{{{{ {empty[0] if empty else 'name'} or '' }}}} leaves it out"
             raise InputError(Fault(self._where, problem, hint)) from error
         except RecursionError as error:
-            raise InputError(Fault(self._where, f"{whose}: a macro calls itself without an end")) from error
+            raise InputError(
+                Fault(self._where, f"{whose}: a macro calls itself without an end", "{% for %} repeats a part")
+            ) from error
         except Exception as error:  # a template is a program, and may fail in any way
             raise InputError(Fault(self._where, f"{whose}: {_in_words(error)}")) from error
         return "".join(parts)
@@ -171,6 +175,6 @@ def _in_words(error: Exception) -> str:
         case OverflowError() if "Range too big" in str(error):
             return "range() goes up to 100,000"
         case TypeError() if "no loader" in str(error):
-            return "include, import and extends are not available: write the whole text into the template"
+            return "include, import and extends are not available (write the whole text into the template)"
         case _:
             return str(error)

@@ -25,6 +25,7 @@ from tests.conftest import Workbench, job, sums
 from tests.end_to_end.test_wrong_input import CASES as WRONG_INPUT
 from tests.end_to_end.test_wrong_input import Change, data, job_with, prompt, request, tool
 from tests.unit.test_words import STUMBLED_OVER
+from workbench.errors import ExitCode
 from workbench.ledger.store import Ledger
 
 EXAMPLE = resources.files("workbench.local_platform").joinpath("example.toml").read_text("utf-8")
@@ -704,6 +705,30 @@ ABOUT_FILES = {
 """Cases that change the ledger's file, or need that there is none."""
 
 
+OF_A_WHOLE_FILE = {
+    # it is empty, is something else, cannot be read, or is not there
+    "empty dataset", "empty array", "header only", "header only, with fields", "workbook of nothing",
+    "UTF-16", "Git LFS", "web page", "xz archive", "zip archive", "workbook with a password", "broken workbook", "cut workbook",
+    "broken Parquet", "cut gzip", "gzip bomb", "suite in YAML", "log of Inspect", "results of promptfoo",
+    "fill of a dataset that is no sheet", "fill of a compressed table", "corrected rows that no run asked",
+    "unreadable settings", "unreadable .env", "job in Latin-1", "deep job",
+    "missing job", "no configuration", "no sheet to fill", "conversion into no folder",
+    "init over files", "platform twice", "converted onto a file",
+    # its rows are in one value, in several sheets, or in columns
+    "object that is no array", "object around the rows", "rows by column", "workbook of several sheets", "sheet that is not there",
+    "value of many megabytes", "columns of one name",
+    # it does not have the table of which it is
+    "job without a schedule", "options in no prompt", "passage in no prompt", "input that is a list", "input that is an object",
+}  # fmt: skip
+"""Cases whose message names a file and no line of it."""
+
+SAID_AT = {
+    ExitCode.KEY_REJECTED: r"\bAPI key\b(?! in its path)|key_file: ",
+    ExitCode.LOCKED: "is running already",
+    ExitCode.UNREACHABLE: r"does not answer|answered with HTTP|accept the connection",
+}
+"""What a message says that ends with each code; those of all others end with that of wrong usage."""
+
 HAS_TEAM = find_spec("workbench.team") is not None
 """False where that folder was removed, which takes nothing from a file's ledger."""
 
@@ -748,6 +773,21 @@ def test_a_job_runs_once_at_a_time(bench: Workbench, request: pytest.FixtureRequ
 def test_the_table_is_in_plain_words(message: messages.Message) -> None:
     assert not [pattern for pattern in STUMBLED_OVER if re.search(pattern, message.text)]
     assert "sk-0" not in message.text
+
+
+def test_every_message_names_its_place_and_few_lack_the_right_thing() -> None:
+    grades = {case: messages.grade(message) for case, message in messages.table().items()}
+    assert len(grades) >= 200
+    assert not [case for case, grade in grades.items() if not grade.place]
+    assert {case for case, grade in grades.items() if grade.is_whole_file} == OF_A_WHOLE_FILE
+    without = [case for case, grade in grades.items() if not grade.remedy]
+    assert len(without) <= len(grades) / 10, without
+
+
+def test_every_exit_code_is_the_documented_one() -> None:
+    for message in messages.table().values():
+        expected = next((code for code, words in SAID_AT.items() if re.search(words, message.text)), ExitCode.USAGE)
+        assert message.exit_code == expected, message
 
 
 def test_the_table_has_every_error() -> None:

@@ -61,7 +61,7 @@ def test_what_does_not_go_together_is_refused(nightly: Workbench, platform: Thre
         "cannot be combined with --fresh" in nightly("run", "job.toml", "--occasion", "today", "--fresh", code=2).stderr
     )
     nightly.write("other.toml", job(name="other"))
-    assert 'needs run.reuse = "occasion"' in nightly("run", "other.toml", "--occasion", "today", code=2).stderr
+    assert 'reuse = "occasion" under [run]' in nightly("run", "other.toml", "--occasion", "today", code=2).stderr
     assert asked(platform) == 0
     assert nightly.json("plan", "job.toml")["to_send"] == 30
     nightly("run", "job.toml", "--no-report", "--occasion", "today")

@@ -100,9 +100,9 @@ def caps_used(reader: Reader, ledger: Ledger) -> list[CapUse]:
         return []
     live, now = machines_of(ledger).live_spenders(), clock.now()
     found = []
-    for number, given in enumerate(ledger.caps):
+    for given in ledger.caps:
         try:
-            cap = _with_used(reader, ledger, _shared(ledger, number, given, now), lambda: set(live))
+            cap = _with_used(reader, ledger, _shared(ledger, given, now), lambda: set(live))
         except InputError as error:
             found.append(CapUse(error.faults[0].where, None, None, 0, 0, 0, None, error.faults[0].problem))
             continue
@@ -125,9 +125,7 @@ def caps_of(ledger: Ledger, job: Job) -> list[Cap]:
     now = clock.now()
     return [
         *(  # only those that count are built: what another job's needs may not be known
-            _shared(ledger, number, cap, now)
-            for number, cap in enumerate(ledger.caps)
-            if counts_for(cap.job, cap.tag, job.name, job.tags)
+            _shared(ledger, cap, now) for cap in ledger.caps if counts_for(cap.job, cap.tag, job.name, job.tags)
         ),
         *_own(ledger, job, now),
     ]
@@ -169,27 +167,30 @@ def check_caps(job: Job, caps: Sequence[Cap], without_weight: Sequence[str], mod
     least = min((model.max_tokens or 0 for model in models), default=0)
     for cap in caps:
         if cap.most <= 0:
-            raise InputError(Fault(f"the cap of {cap.words}", "it leaves no room for a request"))
+            place = job.where("budget", "share_of_left") if cap.alone else f"{FILE_NAME}: caps"
+            problem = f"the cap of {cap.words} leaves no room for a request"
+            raise InputError(Fault(place, problem, f"`{commands.ALLOWANCE}` says what is left"))
         if cap.kind == "units" and without_weight:
             more = f", nor have {len(without_weight) - 1} more" if len(without_weight) > 1 else ""
             hint = f'[[allowance.weights]] model = "*" in {FILE_NAME} gives all others one'
-            raise InputError(Fault(f"the cap of {cap.words}", f"{without_weight[0]!r} has no weight{more}", hint))
+            problem = f"{without_weight[0]!r} has no weight{more}, which the cap of {cap.words} needs"
+            raise InputError(Fault(job.where("models"), problem, hint))
         if cap.kind != "requests" and uncapped:
-            problem = f"{uncapped[0]!r} has no max_tokens, so that nothing bounds a request"
-            raise InputError(Fault(f"the cap of {cap.words}", problem, f"set it in {job.where('request')}"))
-        if cap.kind == "tokens" and cap.most < least:
-            problem = f"it has no room for a request, whose answer may take {count(least)} tokens"
+            problem = f"{uncapped[0]!r} has none, and the cap of {cap.words} needs what bounds a request"
             raise InputError(
-                Fault(f"the cap of {cap.words}", problem, f"raise it, or lower {job.where('request')}: max_tokens")
+                Fault(job.where("request", "max_tokens"), problem, "max_tokens = 1000, or what an answer needs")
             )
+        if cap.kind == "tokens" and cap.most < least:
+            problem = f"the cap of {cap.words} has no room for a request, whose answer may take {count(least)} tokens"
+            raise InputError(Fault(job.where("request", "max_tokens"), problem, "lower this, or raise that"))
 
 
-def _shared(ledger: Ledger, number: int, given: CapSettings, now: datetime) -> Cap:
+def _shared(ledger: Ledger, given: CapSettings, now: datetime) -> Cap:
     """Return a cap of `workbench.toml`."""
     rule = window_rule(ledger.allowance, ledger.zone, None if given.per == "window" else given.per)
     assert rule is not None  # the settings were checked
     window = rule.at(now)
-    kind, most, told = _size(ledger, number, given)
+    kind, most, told = _size(ledger, given)
     whose = [f"of job {given.job!r}"] if given.job else []
     whose += [f"of tag {name} = {value}" for name, value in given.tag.items()]
     words = " ".join([told, _EACH.get(given.per, f"in {given.per}"), *whose])
@@ -203,7 +204,7 @@ def _end(rule: WindowRule, at: datetime) -> datetime:
     return rule.at(at).end_at
 
 
-def _size(ledger: Ledger, number: int, given: CapSettings) -> tuple[Kind, float, str]:
+def _size(ledger: Ledger, given: CapSettings) -> tuple[Kind, float, str]:
     if given.requests is not None:
         return "requests", given.requests, f"{count(given.requests)} requests"
     if given.total_tokens is not None:
@@ -213,11 +214,7 @@ def _size(ledger: Ledger, number: int, given: CapSettings) -> tuple[Kind, float,
         return "units", given.units, f"{significant(given.units)} {unit}"
     assert given.share is not None
     total = ledger.allowance.total_units
-    if total is None:
-        problem = "is a share of a total that is not known"
-        raise InputError(
-            Fault(f"{FILE_NAME}: caps[{number}].share", problem, "[allowance] total_units, or a cap in units")
-        )
+    assert total is not None  # the settings were checked
     return "units", given.share * total, f"{significant(given.share * total)} {unit} ({percent(given.share)})"
 
 

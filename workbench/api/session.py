@@ -15,7 +15,7 @@ import msgspec
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.display.text import visible
-from workbench.errors import Fault, InputError, UnreachableError, nearest, nearest_file, read_error_text
+from workbench.errors import Fault, InputError, UnreachableError, files_there, nearest, nearest_file, read_error_text
 from workbench.ledger.address import SCHEME, is_path
 from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import Reader
@@ -121,7 +121,9 @@ async def connected(where: Target, ids: Sequence[str] = (), occasion: str | None
             endpoint = _announced(process)
         else:
             environment = read_environment(where.folder)
-            endpoint = find_endpoint(settings, environment, base_url=where.base_url, profile=where.profile)
+            endpoint = find_endpoint(
+                settings, environment, base_url=where.base_url, profile=where.profile, folder=where.folder
+            )
             if endpoint.base_url.startswith("http://") and not is_loopback(endpoint.base_url):
                 warn(f"the API key goes to {endpoint.base_url} unencrypted; use https:// if the platform supports it")
         headers = {
@@ -199,7 +201,10 @@ def checked_config(path: Path) -> tuple[PlatformConfig, bool]:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         problem = f"the configuration cannot be read: {read_error_text(error)}"
-        raise InputError(Fault(str(path), problem, nearest_file(path))) from error
+        hint = (
+            nearest_file(path) or files_there(path.parent, path.suffix) if isinstance(error, FileNotFoundError) else ""
+        )
+        raise InputError(Fault(str(path), problem, hint)) from error
     written = read_toml(text, str(path))
     data = renamed(written)
     loaded, problems = convert(data, PlatformConfig)
@@ -263,7 +268,8 @@ def account_ledger(where: Target) -> Ledger:
 
 def no_ledger(place: str, problem: str, path: Path) -> Fault:
     """Return the fault of a ledger that is not where it was said to be, with what was perhaps meant."""
-    return Fault(place, problem, nearest_file(path) or f"`{commands.LEDGER_PATH}` prints that of this folder")
+    ledgers = [entry.name for entry in path.parent.glob("*.duckdb")]
+    return Fault(place, problem, nearest(path.name, ledgers) or f"`{commands.LEDGER_PATH}` prints that of this folder")
 
 
 def ledger_to_read(where: Target) -> Ledger:
@@ -378,7 +384,8 @@ def check_folder(folder: Path, named: str) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise InputError(Fault(named, f"{folder} cannot be written: {error.strerror or error}")) from error
+        problem = f"{folder} cannot be written: {error.strerror or error}"
+        raise InputError(Fault(named, problem, "name another folder")) from error
 
 
 def refuse_mixing(reader: Reader | None, ledger: Ledger, *, simulated: bool) -> None:

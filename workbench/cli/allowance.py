@@ -120,7 +120,9 @@ def reading(
         raise click.UsageError("--of and --at are of what somebody read; with --from-platform the platform says both")
     where = options.where(given)
     if from_platform and where.local:
-        raise click.UsageError("the embedded platform of --local lives as long as one command: it has no usage to read")
+        raise click.UsageError(
+            "the embedded platform of --local lives as long as one command, and has no usage to read: leave --local out"
+        )
     if withdrawn is not None:
         _withdraw(ledger_to_change(where), withdrawn)
         return

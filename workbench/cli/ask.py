@@ -35,7 +35,9 @@ def ask(model: str, text: str, system: str | None, max_tokens: int | None, as_js
     if not model.strip():
         raise click.UsageError(f"MODEL is empty: expected an id that `{commands.LIST_MODELS}` lists")
     if not prompt.strip():
-        raise click.UsageError(f"{'standard input' if text == '-' else 'TEXT'} is empty: expected the question")
+        raise click.UsageError(
+            f"{'TEXT is -, and standard input' if text == '-' else 'TEXT'} is empty: expected the question"
+        )
     job = question(model, prompt, system, {"max_tokens": max_tokens} if max_tokens else None)
     where = options.where(given)
     end = anyio.run(run_job, where, job, RunOptions(fresh=True))

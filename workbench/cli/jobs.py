@@ -148,14 +148,14 @@ def run(job: Path | None, **given: Any) -> None:
     chosen = options.run_options(given)
     is_due = chosen.occasion == options.DUE
     if is_due and (chosen.fresh or chosen.resume or chosen.again):
-        raise click.UsageError("--occasion due cannot be combined with --fresh, --resume or --again")
+        raise click.UsageError("--occasion due cannot be combined with --fresh, --resume or --again: give one of them")
     if is_due and any(given[name] for name in ("limit", "model", "max_in_flight", "allow", "pilot")):
         options_given = "--limit, --model, --max-in-flight, --allow or --pilot"
-        raise click.UsageError(f"--occasion due runs the whole job as it is written, without {options_given}")
+        raise click.UsageError(f"--occasion due runs the whole job as it is written: leave out {options_given}")
     recorded, part = (None if is_due else recorded_part(where, chosen)) or (None, Part())
     path = job or recorded
     if path is None:
-        raise click.UsageError("name a job file, or a run with --resume")
+        raise click.UsageError("JOB is missing: name a job file, or a run with --resume RUN")
     if is_due:
         sys.exit(_run_due(where, path, chosen, given))
     sys.exit(_checked_run(where, options.narrowed_by(given, load_job(path), part), chosen, given))

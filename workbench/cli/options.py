@@ -1,6 +1,7 @@
 """Options that several commands share, and the values they become."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -165,7 +166,12 @@ def narrowed_by(given: dict[str, Any], job: Job, begun: Part = Part()) -> Job:  
         begun: The part that the run which is resumed asked.
     """
     job = allowing(job, given.get("allow", ()))
-    return narrowed(job, limit=given["limit"], models=given["model"], max_in_flight=given["max_in_flight"], begun=begun)
+    limit, models, max_in_flight = given["limit"], given["model"], given["max_in_flight"]
+    try:
+        return narrowed(job, limit=limit, models=models, max_in_flight=max_in_flight, begun=begun)
+    except InputError as error:  # which names Python's arguments
+        named = (replace(fault, where=f"--{fault.where.replace('_', '-')}") for fault in error.faults)
+        raise InputError(*named) from error
 
 
 def narrowing_words(given: dict[str, Any]) -> list[str]:

@@ -100,7 +100,7 @@ def init(folder: Path, from_history: bool, ledger_path: str | None) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise InputError(Fault(str(path), "already exists; nothing was changed")) from error
+        raise InputError(Fault(str(path), "already exists; nothing was changed", "name another folder")) from error
     click.echo(path)
     if from_history:
         say(f"next: `{commands.REHEARSE}` rehearses on these routes")

@@ -79,7 +79,13 @@ def confirm(model: str, name: str, **given: Any) -> None:
         hint = nearest(name, seen) or f"its answers name: {', '.join(seen) or 'none'}"
         raise InputError(Fault("NAME", f"{model!r} never answered as {name!r}", hint))
     if any(row.served_model == name and row.evidence == "another model of the list" for row in names):
-        raise InputError(Fault("NAME", f"{name!r} is another model of the list, not {model!r}"))
+        raise InputError(
+            Fault(
+                "NAME",
+                f"{name!r} is another model of the list, not {model!r}",
+                f"expected a name that answers of {model!r} carry",
+            )
+        )
     newest = max((row for row in names if row.served_model == name), default=None, key=lambda row: row.last_at)
     newest = newest or max(names, default=None, key=lambda row: row.last_at)  # its own id need not have been given yet
     path = confirm_name(Path.cwd(), model, name, None if newest is None else newest.last_run_id)

@@ -6,6 +6,7 @@ import shutil
 import sys
 import sysconfig
 from datetime import datetime
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def schedule(job: str | None, **given: Any) -> None:
     where = options.where(given)
     if job is None or job == _LIST:
         if kind or act:
-            raise click.UsageError("name the job of the timer")
+            raise click.UsageError("JOB is missing: name the job of the timer")
         _print_list(where, as_json=given["as_json"])
         return
     if act and kind is None:
@@ -149,10 +150,10 @@ def _gateway_limit_s(where: Target) -> float | None:
     if where.local:
         return None
     settings = load_settings(where.folder)
-    asked = {"base_url": where.base_url, "profile": where.profile}
-    found = find_endpoint(settings, read_environment(where.folder), **asked)
+    asked = partial(find_endpoint, settings, base_url=where.base_url, profile=where.profile, folder=where.folder)
+    found = asked(read_environment(where.folder))
     try:
-        find_endpoint(settings, read_environment(where.folder, of_shell=False), **asked)
+        asked(read_environment(where.folder, of_shell=False))
     except WorkbenchError as error:
         say(f"note: a timer does not see this shell's environment; put what it needs into {where.folder / '.env'}")
         say(f"note: as it is, the timer would fail with: {error}")

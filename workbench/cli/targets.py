@@ -12,6 +12,7 @@ import workbench.display.commands as commands
 from workbench.api.session import ledger_to_change, ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import echo, note_ingest, print_json, print_table, say
+from workbench.dataset.files import refuse_sheet
 from workbench.dataset.samples import selected_samples
 from workbench.display.columns import column, columns
 from workbench.display.text import plural
@@ -156,6 +157,7 @@ def _corrected(job: Job, path: Path | None, sheet: str | None) -> list[Sample]:
         if sheet is not None:
             raise click.UsageError("--sheet names one of the file that --dataset gives")
         return list(selected_samples(job))
+    refuse_sheet(path, sheet)
     is_own = [str(path.absolute())] == list(job.dataset_paths)
     table = msgspec.structs.replace(
         job.dataset, path=str(path), format=None, delimiter=None, sheet=sheet or (job.dataset.sheet if is_own else None),

@@ -33,6 +33,7 @@ _DOUBT_S = 5.0
 _ERROR_TEXT_CHARS = 20_000
 _SAID_CHARS = 1_000
 _LEFT_OUT = "(left out: the API key was in it, in parts)"
+_NOT_THERE = "is it the platform's address, and does the platform run?"
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 _NOT_TLS = "WRONG_VERSION_NUMBER"
 _LACKING = re.compile(
@@ -59,6 +60,7 @@ class ChatClient:
         self._models_url = f"{endpoint.base_url}/api/models"
         self._chat_url = f"{endpoint.base_url}/api/chat/completions"
         self._proxy = endpoint.proxy
+        self._key_from = f" in {endpoint.key_from}" if endpoint.key_from else ""
         self._signature = outcome.AllowanceSignature(allowance_signature)
         self._long_replies = anyio.CapacityLimiter(1)
         self._doubting = anyio.Lock()
@@ -80,12 +82,14 @@ class ChatClient:
             bounds = Bounds(LIST_DEADLINE_S, LIST_BYTES)
             reply = await self._http.send("GET", self._models_url, None, bounds, progress)
         if isinstance(reply, Failure):
-            raise UnreachableError(f"{self._models_url} does not answer: {self._explained(reply.text)}")
+            raise UnreachableError(f"{self._models_url} does not answer: {self._explained(reply.text)} ({_NOT_THERE})")
         self.clock_ahead_s = _clock_ahead_s(reply)
         if reply.status in (401, 403):
             said = self._judged(reply)[0].error_text or ""
             said = f": {shorten(said[:_SAID_CHARS], 200, placeholder=' …')}" if said else ""
-            raise KeyRejectedError(f"the platform does not accept the API key (HTTP {reply.status}{said})")
+            raise KeyRejectedError(
+                f"the platform does not accept the API key{self._key_from} (HTTP {reply.status}{said})"
+            )
         models = self._listed(reply)
         self.offers = frozenset(name.strip() for name in reply.headers.get(OFFERS, "").split(",") if name.strip())
         return models
@@ -107,7 +111,7 @@ class ChatClient:
         with Sending() as progress:
             reply = await self._http.send("GET", url, None, Bounds(USAGE_DEADLINE_S, LIST_BYTES), progress)
         if isinstance(reply, Failure):
-            raise UnreachableError(f"{url} does not answer: {self._explained(reply.text)}")
+            raise UnreachableError(f"{url} does not answer: {self._explained(reply.text)} ({_NOT_THERE})")
         try:
             if reply.status == 200:
                 return wire.statement_from(decode(reply.body))

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from workbench.errors import Fault, InputError, nearest_file
+from workbench.errors import Fault, InputError, files_there, nearest_file
 from workbench.zstd import ZstdError, ZstdFile
 
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet", "xlsx"]
@@ -114,7 +114,7 @@ def _no_file(pattern: str, path: Path, where: str) -> Fault:
     if path.exists():
         return Fault(where, f"{pattern} is not a regular file", "write what it gives into a file first")
     kind = "no file matches" if glob.has_magic(pattern) else "there is no file"
-    return Fault(where, f"{kind} {pattern}", nearest_file(path))
+    return Fault(where, f"{kind} {pattern}", nearest_file(path) or files_there(path.parent))
 
 
 @contextmanager

@@ -15,6 +15,17 @@ from workbench.strict import kind_of
 
 PlacedRow = tuple[str, dict[str, Any]]
 """A place (`file:line`) and the columns found there."""
+_MEANT = {
+    "'": 'JSON has texts in "…": json.dumps writes a row so',
+    "True": "JSON has true",
+    "False": "JSON has false",
+    "None": "JSON has null",
+    "Extra data": "expected the end there",
+    "Invalid control character": "a line break within a text is written \\n, a tab \\t",
+    "Invalid \\escape": "a backslash is written \\\\",
+    "Unterminated string": 'expected "; within a text it is written \\"',
+}
+"""What was perhaps meant, by how the text goes on where it is not valid JSON, or by what the parser says."""
 _MOST_LEVELS, _TOO_DEEP = 500, "nested too deeply (at most 500 levels)"
 _TOO_LARGE = "a number is too large: the limit is 1.8e308, and 4300 digits for whole numbers"
 _PIECE_CHARS = 2**16
@@ -161,9 +172,9 @@ def _reason(text: bytes, error: Exception) -> str:
     try:
         json.dumps(json.loads(text, parse_constant=constants.append), ensure_ascii=False).encode()
     except json.JSONDecodeError as better:
-        return f"{better.msg.removesuffix(' at')} at column {better.colno}"
+        return _explained(better)
     except UnicodeEncodeError:
-        return "a \\u escape is half of a surrogate pair, which no request can carry"
+        return "a \\u escape is half of a surrogate pair, which no request can carry (expected both halves, or the sign itself)"
     except RecursionError:
         return _TOO_DEEP
     except UnicodeDecodeError as better:
@@ -171,8 +182,18 @@ def _reason(text: bytes, error: Exception) -> str:
     except ValueError:  # Python's own limit of digits
         return _TOO_LARGE
     if constants:
-        return f"{constants[0]} is not a JSON number; null is a missing value"
+        return f"{constants[0]} is not a JSON number (null is a missing value)"
     return _TOO_LARGE if "out of range" in str(error) else str(error)
+
+
+def _explained(error: json.JSONDecodeError) -> str:
+    """Return what a parser says, at which column, and what was perhaps meant there."""
+    rest = error.doc[error.pos :]
+    said = error.msg.removesuffix(" at").replace("Expecting", "expected")
+    hint = next((hint for begins, hint in _MEANT.items() if rest.startswith(begins) or said.startswith(begins)), "")
+    if rest[:1] in ("}", "]") and error.doc[: error.pos].rstrip().endswith(","):
+        hint = f"no comma stands before {rest[0]}"
+    return f"{said} at column {error.colno}" + (f" ({hint})" if hint else "")
 
 
 def _place_in(path: Path) -> tuple[str, str] | None:
@@ -181,7 +202,7 @@ def _place_in(path: Path) -> tuple[str, str] | None:
         try:
             json.loads(stream.read().removeprefix(BOM))
         except json.JSONDecodeError as error:
-            return f"{path}:{error.lineno}", f"{error.msg.removesuffix(' at')} at column {error.colno}"
+            return f"{path}:{error.lineno}", _explained(error)
         except (ValueError, RecursionError, MemoryError):
             return None
     return None

@@ -37,7 +37,7 @@ def check_target(sheet: Sheet, out: Path | None) -> None:
         with tempfile.TemporaryFile(dir=target.parent):
             pass
     except OSError as error:
-        hint = "" if out is not None else "--out FILE writes it elsewhere"
+        hint = "name another folder" if out is not None else "--out FILE writes it elsewhere"
         raise InputError(Fault(where, f"{target.parent} cannot be written: {error.strerror or error}", hint)) from error
 
 

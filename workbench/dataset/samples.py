@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+import workbench.display.commands as commands
 from workbench.dataset.files import Format, delimiter_of, expand, format_of
 from workbench.dataset.filled_table import marked_columns as filled_columns
 from workbench.dataset.json_rows import PlacedRow, array_rows, decoded, jsonl_rows
@@ -124,7 +125,8 @@ def _nothing_taken(job: Job, files: list[Path], matching: int, rows: int) -> Fau
         return no_rows(named)
     if job.dataset.sample_ids and not matching:
         globs = ", ".join(map(repr, job.dataset.sample_ids))
-        return Fault(job.where("dataset", "sample_ids"), f"none of {rows} samples has an id like {globs}")
+        hint = f"`{commands.SHOW_DATASET}` shows the first ones"
+        return Fault(job.where("dataset", "sample_ids"), f"none of {rows} samples has an id like {globs}", hint)
     return Fault(
         job.where("dataset", "limit"), f"there are only {matching} samples", f"at most {matching}, or no limit"
     )
@@ -178,8 +180,24 @@ def _rows(job: Job, files: list[Path], reader: "_SampleReader") -> Iterator[Row]
 def _rows_of_job(job: Job, path: Path) -> Iterator[PlacedRow]:
     given = job.dataset
     is_told = given.layout is not None or given.fields != FieldNames()
+    _refuse_keys_of_others(job, path)
     rows = rows_of(path, given.format, given.delimiter, given.sheet, as_they_are=is_told, needed=_columns_read(job))
     return rows if job.filled_columns is None else _without_columns(rows, job.filled_columns)
+
+
+def _refuse_keys_of_others(job: Job, path: Path) -> None:
+    """Refuse a delimiter where there are no cells to separate, and a sheet where there are no sheets."""
+    given = job.dataset
+    of_tables, of_workbooks = given.delimiter is not None, given.sheet is not None
+    if not of_tables and not of_workbooks:
+        return
+    found = given.format or format_of(path)
+    if of_tables and found not in ("csv", "tsv"):
+        problem = f"separates the cells of tables, and {path} is {found}"
+        raise InputError(Fault(job.where("dataset", "delimiter"), problem, "remove it"))
+    if of_workbooks and found != "xlsx":
+        problem = f"names a sheet of a workbook, and {path} is {found}"
+        raise InputError(Fault(job.where("dataset", "sheet"), problem, "remove it"))
 
 
 _READ_ANYWAY = (CLUSTER, "refusal")
@@ -266,14 +284,6 @@ def rows_of(
         InputError: The file cannot be read, or is broken.
     """
     found = kind or format_of(path)
-    if delimiter is not None and found not in ("csv", "tsv"):
-        raise InputError(
-            Fault(str(path), f"dataset.delimiter separates the cells of tables, and this is {found}", "remove it")
-        )
-    if sheet is not None and found != "xlsx":
-        raise InputError(
-            Fault(str(path), f"dataset.sheet names a sheet of a workbook, and this is {found}", "remove it")
-        )
     match found:
         case "jsonl":
             return jsonl_rows(path) if kind or as_they_are else _not_one_object(path)

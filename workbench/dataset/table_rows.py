@@ -234,4 +234,4 @@ def parquet_rows(path: Path) -> Iterator[PlacedRow]:
                     place = f"{path}: row {number}"
                     yield place, {name: _plain(value, f"{place}: {name}") for name, value in columns.items()}
         except (pyarrow.ArrowException, OSError, TypeError, ValueError, OverflowError) as error:
-            raise InputError(Fault(str(path), f"not a readable Parquet file: {error}")) from error
+            raise InputError(Fault(str(path), f"not a readable Parquet file: {error}", "fetch it again")) from error

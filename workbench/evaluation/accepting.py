@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import workbench.display.commands as commands
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.alarms import Alarm, JobWatches, alarms, open_alarms, standing_acceptances
 from workbench.ledger.entries import ChangeAccepted, newer_than
@@ -61,5 +62,7 @@ def _nothing(reader: Reader, job: str, model: str | None, found: Sequence[Alarm]
         return Fault(
             "--model", f"nothing of {model!r} is {state}", nearest(model, models) or f"of: {', '.join(models)}"
         )
-    elsewhere = ", ".join(dict.fromkeys(one.job for one in open_alarms(reader))) if state == "open" else ""
-    return Fault("JOB", f"nothing of {job!r} is {state}", f"something is open of: {elsewhere}" if elsewhere else "")
+    if state != "open":
+        return Fault("JOB", f"nothing of {job!r} is {state}", f"`{commands.ACCEPT}` accepts what is open")
+    elsewhere = ", ".join(dict.fromkeys(one.job for one in open_alarms(reader)))
+    return Fault("JOB", f"nothing of {job!r} is open", f"of: {elsewhere}" if elsewhere else "of no other job either")

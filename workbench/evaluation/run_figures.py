@@ -83,7 +83,9 @@ def find_run(reader: Reader, named: object) -> str:
     known = [run.run_id for run in runs]
     if not known:
         which = f" {named!r}" if named not in (None, LAST) else ""
-        raise InputError(Fault("", f"there is no run{which}: the ledger is empty", f"`{commands.RUN_JOB}` starts one"))
+        raise InputError(
+            Fault("RUN", f"there is no run{which}: the ledger is empty", f"`{commands.RUN_JOB}` starts one")
+        )
     if named is None or named == LAST:
         return next((run.run_id for run in runs if not run.judges), known[0])
     if not named:

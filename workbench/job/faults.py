@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+import workbench.display.commands as commands
 from workbench.errors import nearest
 from workbench.job.file import AGREEMENT_GATES, GatesTable, JobFile, PromptTable, RequestFields, scorer_and_field
 from workbench.job.request_fields import request_problems
@@ -92,7 +93,7 @@ def _scorer_faults(scorers: Sequence[Scorer], folder: Path) -> list[Problem]:
     for number, (scorer, label) in enumerate(zip(scorers, labels, strict=True)):
         found += _name_faults(scorer.label, ("scorers", number, "label"))
         if label in labels[:number]:
-            found.append(Problem(("scorers", number), f"a second scorer {label!r}: give it its own label"))
+            found.append(Problem(("scorers", number), f"a second scorer {label!r}", "give it its own label"))
         try:
             scorer = scorer.in_folder(folder)
         except OptionError as error:
@@ -110,7 +111,7 @@ def _scale_faults(scorer: Scorer, number: int) -> list[Problem]:
     place, ends = ("scorers", number, "scale"), scorer.ends
     if ends != scorer.scale and ends is not None:
         own = f"from {ends[0]:g} to {ends[1]:g}"
-        return [Problem(place, f"the scores of {scorer.kind} are {own}; only custom chooses its scale")]
+        return [Problem(place, f"the scores of {scorer.kind} are {own}", "leave it out: only custom chooses its scale")]
     least, most = scorer.scale
     if -MOST_SCORE <= least < most <= MOST_SCORE:
         return []
@@ -218,7 +219,9 @@ def _model_faults(models: Any, folder: Path) -> list[Problem]:
             hint = f'[[models]] with id_glob = "{name}"'
             found.append(Problem(("models", number), f"{name!r} is a glob, and an id is taken as it is", hint))
         if name is not None and not name.strip():
-            found.append(Problem(("models", number), "a model's id must not be empty"))
+            found.append(
+                Problem(("models", number), "a model's id must not be empty", f"`{commands.LIST_MODELS}` lists them")
+            )
         elif name in seen:
             found.append(Problem(("models", number), f"{name!r} is given twice", "run.epochs asks it several times"))
         seen.add(name or "")

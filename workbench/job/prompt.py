@@ -22,13 +22,14 @@ class Prompt:
 
     Args:
         where: Names a key of the table, for messages.
+        fields: The place of `dataset.fields`, for messages.
 
     Raises:
         InputError: A template is not valid Jinja.
     """
 
-    def __init__(self, table: PromptTable, where: Callable[..., str]) -> None:
-        self._where, self._has_messages = where, bool(table.messages)
+    def __init__(self, table: PromptTable, where: Callable[..., str], fields: str = "dataset.fields") -> None:
+        self._where, self._fields, self._has_messages = where, fields, bool(table.messages)
         self._sends_input = not table.messages and table.template == PromptTable().template
         self._parts = _compiled(table, where) if table != PromptTable() else []
         self.named = frozenset[str]().union(*(template.names for _, template in self._parts))
@@ -61,19 +62,20 @@ class Prompt:
         return [{"role": role, "content": text} for role, text in texts]
 
     def _unsendable(self, sample: Sample) -> Fault:
-        field = self._where("template")
         if sample.input == sample.metadata:
             columns = sorted(variables_of(sample))
             near = nearest("input", columns) or f"the sample has: {', '.join(columns)}"
             hint = f'fields = {{ input = "COLUMN" }} under [dataset] names its column; {near}'
-            return Fault(field, f"sample {sample.id!r}: 'input' is undefined", hint)
+            return Fault(self._fields, f"sample {sample.id!r}: 'input' is undefined", hint)
         kind = "a list" if isinstance(sample.input, list) else "an object"
-        return Fault(field, f"sample {sample.id!r}: the input is {kind}", "name its parts in a template")
+        problem = f"sample {sample.id!r}: the input is {kind}"
+        return Fault(self._where("template"), problem, "name its parts in a template")
 
 
 def prompts_of(job: Job) -> list[tuple[Variant, Prompt]]:
     """Return the prompt of every variant of a job."""
-    return [(variant, Prompt(variant.prompt, functools.partial(job.where, *variant.place))) for variant in job.variants]
+    fields = job.where("dataset", "fields")
+    return [(one, Prompt(one.prompt, functools.partial(job.where, *one.place), fields)) for one in job.variants]
 
 
 def _compiled(table: PromptTable, where: Callable[..., str]) -> "list[tuple[str, Template]]":

@@ -37,11 +37,15 @@ def request_problems(fields: RequestFields, place: PathTo, folder: Path) -> Iter
         if name == "n":
             yield Problem((*place, "extra", name), "each request asks for one answer", "repeat it with run.epochs")
         elif name in _OURS:
-            yield Problem((*place, "extra", name), "the workbench sets this field itself")
+            yield Problem((*place, "extra", name), "the workbench sets this field itself", "leave it out")
         elif name in _SWALLOWED:
-            yield Problem((*place, "extra", name), "the platform reserves this name; the model would never see it")
+            yield Problem(
+                (*place, "extra", name), "the platform reserves this name: the model would never see it", "leave it out"
+            )
         elif name in RequestFields.__struct_fields__:
-            yield Problem((*place, "extra", name), f"write it as {place[0]}.{name}")
+            yield Problem(
+                (*place, "extra", name), "is a key of its own", f"write it as {'.'.join(map(str, place))}.{name}"
+            )
 
 
 def tool_problem(tool: Any) -> str:
@@ -60,7 +64,7 @@ def tools_problems(tools: Sequence[Any]) -> Iterator[tuple[int, str]]:
         if problem := tool_problem(tool):
             yield number, problem
         elif (name := tool_name(tool)) in names:
-            yield number, f"a second tool named {name!r}"
+            yield number, f"a second tool named {name!r} (give each a name of its own)"
         else:
             names.append(name)
 

@@ -77,7 +77,7 @@ def _preset_faults(preset: Preset, routes: tuple[str, ...], checks: bool) -> Ite
     yield from _unknown(("base",), (preset.base,), routes, "route")
     for name in preset.parameters:
         if name in OWN_FIELDS or name in ("model", "messages", "stream", "stream_options"):
-            yield Contradiction(("parameters", name), "a caller or the platform sets this field")
+            yield Contradiction(("parameters", name), "a caller or the platform sets this field: leave it out")
     if checks and (fault := parameter_fault(preset.parameters)):  # each caller would be told that the request is wrong
         yield Contradiction(("parameters",), fault)
 
@@ -99,15 +99,17 @@ def _route_faults(route: Route, routes: tuple[str, ...]) -> Iterator[Contradicti
     for front in (True, False):
         always = [f for f in route.faults if (f.kind in FRONT_FAULTS) is front and f.until_s is f.every_s is None]
         if sum(fault.share for fault in always) > 1 + 1e-9:
-            yield Contradiction(("faults",), "the shares add up to more than 1")
+            yield Contradiction(("faults",), "the shares add up to more than 1: expected 1 at most")
 
 
 def _answer_faults(route: Route) -> Iterator[Contradiction]:
     if route.answers and route.simulated in ("prose", "echo"):
-        yield Contradiction(("answers",), f"only for simulated = 'answers', not {route.simulated!r}")
+        yield Contradiction(("answers",), f"only for simulated = 'answers', not {route.simulated!r}: leave it out")
     for number, answers in enumerate(route.answers):
         if answers.empty + answers.cut + answers.refused + answers.prose > 1 + 1e-9:
-            yield Contradiction(("answers", number), "the shares of the wrong ones add up to more than 1")
+            yield Contradiction(
+                ("answers", number), "the shares of the wrong ones add up to more than 1: expected 1 at most"
+            )
 
 
 def _server_faults(route: Route, base_url: str) -> Iterator[Contradiction]:
@@ -126,23 +128,23 @@ def _server_faults(route: Route, base_url: str) -> Iterator[Contradiction]:
         found = "" if "@" in base_url else f", found {base_url!r}"  # a password may stand before it
         yield Contradiction(("base_url",), f"expected an http or https URL{found}")
     elif parts.query or parts.fragment or parts.username or parts.password:
-        yield Contradiction(("base_url",), "it must not carry a query, a fragment, a user name or a password")
+        yield Contradiction(("base_url",), "expected a URL without a query, a fragment, a user name or a password")
     elif parts.path.rstrip("/").endswith("/chat/completions"):
-        yield Contradiction(("base_url",), "give it up to and including /v1: /chat/completions is added")
+        yield Contradiction(("base_url",), "expected it up to and including /v1, as /chat/completions is added")
     for name in SIMULATED_ONLY:
         if getattr(route, name) != getattr(_PLAIN, name):
-            yield Contradiction((name,), "only for simulated models")
+            yield Contradiction((name,), "only for simulated models: leave it out")
     if any(fault.kind not in FRONT_FAULTS for fault in route.faults):
-        text = "a real model server has its own faults; only gateway, reset and truncate can be simulated for it"
+        text = "a real model server has its own faults: expected one of gateway, reset and truncate"
         yield Contradiction(("faults",), text)
 
 
 def _fault_faults(fault: RouteFault) -> Iterator[Contradiction]:
     if fault.status is not None and fault.kind != "status":
-        yield Contradiction(("status",), f"only for kind 'status', not {fault.kind!r}")
+        yield Contradiction(("status",), f"only for kind 'status', not {fault.kind!r}: leave it out")
     if bool(fault.delay_s) != (fault.kind == "slow"):
         yield Contradiction(("delay_s",), "must be more than 0 for kind 'slow', and is only for that kind")
     if bool(fault.for_s) != (fault.every_s is not None):
-        yield Contradiction(("every_s",), "bursts need both every_s and for_s")
+        yield Contradiction(("every_s",), "bursts need every_s and for_s: give both or neither")
     if fault.until_s is not None and fault.until_s <= fault.from_s:
         yield Contradiction(("until_s",), "must be later than from_s")

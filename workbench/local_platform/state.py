@@ -174,7 +174,9 @@ class State:
             own = None if path is None else path.stat()
             self._file = None if own is None else (own.st_dev, own.st_ino)
         except (sqlite3.Error, OSError) as error:
-            raise StateError(f"{path} cannot be used as a platform's state: {error}") from error
+            raise StateError(
+                f"{path} cannot be used as a platform's state: {error} (--state names another path)"
+            ) from error
 
     def close(self) -> None:
         """Let the file go."""
@@ -185,7 +187,7 @@ class State:
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
         tables = self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         if tables and self._db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
-            raise StateError(f"{self.path} is another program's SQLite file")
+            raise StateError(f"{self.path} is another program's SQLite file (--state names another path)")
         if version > _VERSION:
             raise StateError(f"{self.path} has version {version}, made by a newer workbench; upgrade this one")
         if version == 0:

@@ -12,8 +12,8 @@ from workbench.records.calls import Model
 GATEWAY_ATTEMPTS = 3
 """The gateway's own first try and its two retries; its time limit was measured to be per attempt."""
 TIMEOUT_MARGIN_S = 15.0
-QUESTION = "ask"
-"""The name of the job that `workbench ask` makes."""
+QUESTION, PROBE = "ask", "probe"
+"""The names of the jobs that the commands of these names make."""
 UNCAPPED_REPLY_BYTES = 16 * 2**20
 BESIDE_THE_TOKENS_BYTES = 2**20
 """Room for what an answer carries beside its tokens: sources, tool results, and what a preset adds."""
@@ -61,9 +61,7 @@ def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None
                 if spec.is_glob
                 else f"{spec.id!r} is not visible to this account"
             )
-            faults.append(
-                Fault(job.where("models", number), problem, nearest(spec.id, ids) or f"visible: {', '.join(ids)}")
-            )
+            faults.append(Fault(_place(job, number), problem, nearest(spec.id, ids) or f"visible: {', '.join(ids)}"))
             continue
         fields = job.request_fields | spec.fields
         limit = min(spec.max_in_flight or job.run.max_in_flight, job.run.max_in_flight)
@@ -79,6 +77,12 @@ def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None
     return tuple(planned.values())
 
 
+def _place(job: Job, number: int) -> str:
+    """Name where a model stands: the argument, where the job is made of one command."""
+    is_argument = job.rows is not None and job.name in (QUESTION, PROBE)
+    return "MODEL" if is_argument else job.where("models", number)
+
+
 def with_cap(models: tuple[PlannedModel, ...], max_tokens: int | None) -> tuple[PlannedModel, ...]:
     """Return the same where some requests may carry a higher cap.
 
@@ -89,10 +93,10 @@ def with_cap(models: tuple[PlannedModel, ...], max_tokens: int | None) -> tuple[
         return models
     caps = [model.max_tokens for model in models if model.max_tokens is not None]
     if not any(cap < max_tokens for cap in caps):
-        problem = (
-            f"{max_tokens} is not above the cap of the job's requests" if caps else "the job's requests have no cap"
-        )
-        raise InputError(Fault("--max-tokens", problem, f"it is {max(caps)}" if caps else ""))
+        if not caps:
+            raise InputError(Fault("--max-tokens", "the job's requests have no cap", "leave it out"))
+        problem = f"{max_tokens} is not above the cap of the job's requests"
+        raise InputError(Fault("--max-tokens", problem, f"expected more than {max(caps)}"))
     most = BESIDE_THE_TOKENS_BYTES + BYTES_A_TOKEN * max_tokens
     return tuple(
         model if model.max_tokens is None else msgspec.structs.replace(

@@ -148,7 +148,7 @@ class ThisMachine(Machines):
         """Refuse to leave behind a run of another machine."""
         if options.leave_behind is not None:
             problem = f"{self._ledger.name} is a file: no other machine keeps answers back"
-            raise InputError(Fault("--leave-behind", problem))
+            raise InputError(Fault("--leave-behind", problem, "leave it out"))
 
     @contextmanager
     def presence(self) -> Iterator[RunPresence]:

@@ -109,12 +109,12 @@ def check_options(options: RunOptions) -> None:
     if options.max_tokens is not None and whole_number("--max-tokens", options.max_tokens) < 1:
         raise InputError(Fault("--max-tokens", f"expected a number of tokens from 1, found {options.max_tokens}"))
     if options.fresh and options.resume is not None:
-        raise InputError(Fault("--resume", "cannot be combined with --fresh"))
+        raise InputError(Fault("--resume", "cannot be combined with --fresh", "give one of them"))
     if options.again is not None and options.again not in KINDS:
         near = nearest(str(options.again), KINDS)
         raise InputError(Fault("--again", f"{options.again!r} is not one of {', '.join(KINDS)}", near))
     if options.again is not None and own:
-        raise InputError(Fault("--again", "cannot be combined with --fresh or --resume"))
+        raise InputError(Fault("--again", "cannot be combined with --fresh or --resume", "give one of them"))
     if options.again == CUT_OFF and options.max_tokens is None:
         raise InputError(Fault("--again", f"{CUT_OFF} needs the higher cap", "--max-tokens N"))
     if options.again != CUT_OFF and options.max_tokens is not None:
@@ -134,10 +134,14 @@ def check_occasion(job: Job, options: RunOptions) -> None:
         problem = 'is "occasion": name the scheduled time with --occasion'
         raise InputError(Fault(job.where("run", "reuse"), problem, "a date, a time, today, or due"))
     if options.occasion is not None and (own or not by_occasion):
-        problem = "cannot be combined with --fresh or --resume" if own else 'needs run.reuse = "occasion" in the job'
-        raise InputError(Fault("--occasion", problem))
+        if own:
+            raise InputError(Fault("--occasion", "cannot be combined with --fresh or --resume", "give one of them"))
+        hint = f'reuse = "occasion" under [run] of {job.source}'
+        raise InputError(Fault("--occasion", "the job is not one of scheduled runs", hint))
     if options.occasion is not None and job.narrowed:
-        raise InputError(Fault("--occasion", f"a scheduled run is of the whole job, not of {job.narrowed}"))
+        raise InputError(
+            Fault("--occasion", f"a scheduled run is of the whole job, not of {job.narrowed}", "give one of both")
+        )
 
 
 def files_left() -> int:

@@ -61,7 +61,10 @@ class Pattern(Scorer, frozen=True, tag="pattern"):
         try:
             self._groups()
         except ValueError as error:
-            yield "pattern", f"not a valid regular expression: {error}"
+            yield (
+                "pattern",
+                f"not a valid regular expression: {error} (a sign that stands for itself has a backslash before it)",
+            )
 
     def _compares(self) -> bool:
         return self.use_group and self._groups() > 0

@@ -11,7 +11,7 @@ import msgspec
 
 from workbench.errors import Fault, InputError, KeyRejectedError, nearest, read_error_text
 from workbench.settings.environment import Environment
-from workbench.settings.file import FILE_NAME, Settings
+from workbench.settings.file import FILE_NAME, Settings, place_of
 from workbench.settings.urls import EXAMPLE, PORTS, is_loopback, normalised_url
 
 LOCAL = "local"
@@ -47,6 +47,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     key: str
     identity: str
     """What stands for the URL in a request's identity: the URL, or `local` for the embedded platform."""
+    key_from: str = ""
+    """The variable or the file that has the key."""
     proxy: Proxy | None = None
     gateway_limit_s: float | None = None
     embedded: bool = False
@@ -67,7 +69,12 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 def find_endpoint(
-    settings: Settings, environment: Environment, *, base_url: str | None = None, profile: str | None = None
+    settings: Settings,
+    environment: Environment,
+    *,
+    base_url: str | None = None,
+    profile: str | None = None,
+    folder: Path | None = None,
 ) -> Endpoint:
     """Find the platform to speak to: the flag, then the profile, then the environment.
 
@@ -75,6 +82,7 @@ def find_endpoint(
         environment: With what `.env` adds to it.
         base_url: The `--base-url` flag.
         profile: The `--profile` flag.
+        folder: Whose `workbench.toml` has the settings; messages then name its lines.
 
     Raises:
         InputError: No endpoint is configured, or what is configured cannot be one.
@@ -84,7 +92,7 @@ def find_endpoint(
         raise InputError(Fault("--base-url", "it is empty", EXAMPLE))
     name = profile or (None if base_url else settings.default_profile)
     if name is not None:
-        return _of_profile(name, settings, environment, asked=profile is not None)
+        return _of_profile(name, settings, environment, folder, asked=profile is not None)
     # a key is sent only to the URL of its own pair of variables, or to one that the caller names
     variable, key_variable = next((pair for pair in _PAIRS if environment.get(pair[0])), ("", _PAIRS[0][1]))
     if base_url is None and not variable:
@@ -101,34 +109,38 @@ def find_endpoint(
     url = normalised_url(base_url or environment.get(variable), where)
     if base_url is None and not environment.own.get(variable):
         _check_owner(url, where, key_variable, environment)
-    return Endpoint(url, _checked_key(key, key_variable), url, _proxy_for(url))
+    return Endpoint(url, _checked_key(key, key_variable), url, key_variable, _proxy_for(url))
 
 
-def _of_profile(name: str, settings: Settings, environment: Environment, *, asked: bool) -> Endpoint:
+def _of_profile(
+    name: str, settings: Settings, environment: Environment, folder: Path | None, *, asked: bool
+) -> Endpoint:
     """Return the endpoint of a profile; `asked` says that the caller named it."""
+
+    def place(*key: str) -> str:
+        path = ("profiles", name, *key)
+        return f"{FILE_NAME}: {'.'.join(path)}" if folder is None else place_of(folder, path)
+
     if name not in settings.profiles:
-        known = ", ".join(settings.profiles) or "none"
-        problem = f"there is no profile {name!r}; known: {known}"
-        raise InputError(Fault(FILE_NAME, problem, nearest(name, settings.profiles)))
-    chosen, where = settings.profiles[name], f"{FILE_NAME}: profiles.{name}.base_url"
+        hint = nearest(name, settings.profiles) or f"it has: {', '.join(settings.profiles) or 'none'}"
+        raise InputError(Fault("--profile", f"{FILE_NAME} has no profile {name!r}", hint))
+    chosen, where = settings.profiles[name], place("base_url")
     url, variable = normalised_url(chosen.base_url, where), chosen.key_env or _PAIRS[0][1]
     if chosen.key_file is not None:
         try:
             key, source = Path(chosen.key_file).expanduser().read_text("utf-8"), chosen.key_file
         except (OSError, ValueError) as error:
-            reason = read_error_text(error)
-            raise KeyRejectedError(
-                f"the key file of profile {name!r}, {chosen.key_file}, cannot be read: {reason}"
-            ) from error
+            problem = f"{chosen.key_file} cannot be read: {read_error_text(error)}"
+            fault = Fault(place("key_file"), problem, "expected a file with the key alone")
+            raise KeyRejectedError(str(fault)) from error
     else:
         key, source = environment.get(variable), variable
         if not key:
-            raise KeyRejectedError(
-                f"no API key for profile {name!r}: {variable} is not set in the environment or in .env; set it in either"
-            )
+            problem = f"no API key: {variable} is not set in the environment or in .env"
+            raise KeyRejectedError(str(Fault(place("key_env"), problem, "set it in either")))
         if not asked:
             _check_owner(url, where, variable, environment)
-    return Endpoint(url, _checked_key(key, source), url, _proxy_for(url), chosen.gateway_limit_s)
+    return Endpoint(url, _checked_key(key, source), url, source, _proxy_for(url), chosen.gateway_limit_s)
 
 
 def _check_owner(url: str, where: str, key_variable: str, environment: Environment) -> None:

@@ -40,7 +40,7 @@ def normalised_url(url: str, where: str = "base URL") -> str:
     if parts.query or parts.fragment:
         raise InputError(Fault(where, f"{url!r} must not have a query or fragment", text.split("?")[0].split("#")[0]))
     if parts.username or parts.password:
-        raise InputError(Fault(where, "it must not carry a user name or password"))
+        raise InputError(Fault(where, "it must not carry a user name or password", f"{EXAMPLE}; a key is given apart"))
     if _KEY_IN_PATH.search(unquote(parts.path)):
         raise InputError(Fault(where, "it must not carry an API key in its path", "WORKBENCH_API_KEY is for the key"))
     shown_port = "" if port in (None, PORTS[scheme]) else f":{port}"

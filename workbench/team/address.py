@@ -14,6 +14,7 @@ from workbench.ledger.address import SCHEME
 from workbench.ledger.store import Ledger
 from workbench.settings.environment import state_folder
 
+NO_CONNECTION = "is it the server's address, and does it take connections from here?"
 _WAITING = {
     "connect_timeout": 10,
     "keepalives_idle": 10,

@@ -27,7 +27,7 @@ from workbench.ledger.address import INSTALL, SCHEME
 from workbench.ledger.engine import Engine, Transactions, first_line, literal, require_open_files
 from workbench.ledger.kinds import Merged
 from workbench.scratch import sync
-from workbench.team.address import TeamAddress
+from workbench.team.address import NO_CONNECTION, TeamAddress
 
 T = TypeVar("T")
 _CATALOG = "workbench"  # PostgreSQL schema of the catalog's tables
@@ -131,9 +131,8 @@ def _explained(team: TeamAddress, error: duckdb.Error) -> WorkbenchError:
     if (lost := _lost_connection(error)) is not None and "Unable to connect" not in text:
         return lost
     if "Unable to connect" in text:
-        return UnreachableError(
-            f"the ledger's server did not accept the connection: {first_line(text.partition('failed: ')[2] or text)}"
-        )
+        why = first_line(text.partition("failed: ")[2] or text)
+        return UnreachableError(f"the ledger's server did not accept the connection: {why} ({NO_CONNECTION})")
     return InputError(Fault("--ledger", f"{team} cannot be opened as a ledger: {first_line(error)}"))
 
 

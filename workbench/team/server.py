@@ -18,7 +18,7 @@ from psycopg.rows import DictRow, dict_row
 
 import workbench.display.commands as commands
 from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
-from workbench.team.address import TeamAddress
+from workbench.team.address import NO_CONNECTION, TeamAddress
 
 Cursor = psycopg.Cursor[DictRow]
 _TABLES = """
@@ -132,7 +132,9 @@ class Server:
             return psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=None, row_factory=dict_row)
         except psycopg.OperationalError as error:
             why = str(error).partition("failed: ")[2] or error
-            raise UnreachableError(f"the ledger's server did not accept the connection: {_first_line(why)}") from error
+            raise UnreachableError(
+                f"the ledger's server did not accept the connection: {_first_line(why)} ({NO_CONNECTION})"
+            ) from error
 
     def make_tables(self) -> None:
         """Make the tables of leases where they are not there yet.

@@ -105,7 +105,13 @@ def create_ledger(ledger: Ledger) -> None:
     try:  # first, so that nothing is left half made where it cannot be written
         team.data.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(Fault("--data", f"{team.data} cannot be made: {error.strerror}")) from error
+        raise InputError(
+            Fault(
+                "--data",
+                f"{team.data} cannot be made: {error.strerror}",
+                "name a folder that all machines can write to",
+            )
+        ) from error
     require_writable(team.data)
     engine = Engine()
     try:

@@ -343,9 +343,9 @@ def test_a_line_of_ten_megabytes_is_one_sample(tmp_path: Path) -> None:
         (b" \n\n", "the dataset is empty"),
         (b"[]", "the dataset has no rows"),
         (b"input,target\n", "the dataset has no rows"),
-        (jsonl(ROWS[:1] * 6) + b'{"input": oops}\n', ":7: not valid JSON: Expecting value at column 11"),
+        (jsonl(ROWS[:1] * 6) + b'{"input": oops}\n', ":7: not valid JSON: expected value at column 11"),
         (b'{"input": 1}\n[1]\n', ":2: expected one JSON object per line, found a list"),
-        (b'[{"input": "a"},\n {"input": }]', ":2: not valid JSON: Expecting value"),
+        (b'[{"input": "a"},\n {"input": }]', ":2: not valid JSON: expected value"),
         (b'[{"input": "a"}, 3]', "element 2: expected an object"),
         (b"input,target\na,1\nb\n", ":3: 1 cells where the header has 2"),
         (b'input,target\n"a\nb",1\nc,2,3\n', ":4: 3 cells where the header has 2"),
@@ -386,11 +386,11 @@ def test_a_line_of_ten_megabytes_is_one_sample(tmp_path: Path) -> None:
             "d: element 2: not valid JSON: -Infinity is not a JSON number",
         ),
         (b'[{"input": ' + b"1" * 5000 + b"}]", "d: element 1: not valid JSON: a number is too large"),
-        (b'[{"input": "a"}', "d:1: not valid JSON: Expecting ',' delimiter at column 16"),
+        (b'[{"input": "a"}', "d:1: not valid JSON: expected ',' delimiter at column 16"),
         (b'[{"input": "a"},]', "d:1: not valid JSON"),
-        (b'[{"input": "a"}}', "d:1: not valid JSON: Expecting ',' delimiter"),
-        (b'[{"input": "a"}] x', "d:1: not valid JSON: Extra data at column 18"),
-        (b"[", "d:1: not valid JSON: Expecting value"),
+        (b'[{"input": "a"}}', "d:1: not valid JSON: expected ',' delimiter"),
+        (b'[{"input": "a"}] x', "d:1: not valid JSON: Extra data at column 18 (expected the end there)"),
+        (b"[", "d:1: not valid JSON: expected value"),
         (b"[1 2]", "element 1: expected an object"),
         (b"PAR1 and no more", "not a readable Parquet file"),
         (gzip.compress(jsonl(ROWS * 50))[:-30], "its compression is damaged or truncated"),
@@ -440,7 +440,7 @@ def test_what_is_there_but_no_file_is_called_what_it_is(tmp_path: Path) -> None:
         assert fault(tmp_path, path).endswith(f"{path} is not a regular file (write what it gives into a file first)")
     assert "no file matches" in fault(tmp_path, "*d*")
     (tmp_path / "dangling").symlink_to("nowhere")
-    assert fault(tmp_path, "dangling").endswith("dangling")
+    assert fault(tmp_path, "dangling").endswith(f"dangling ({tmp_path} has no files)")
 
 
 def test_fields_choices_and_tools(tmp_path: Path) -> None:
