@@ -196,7 +196,7 @@ def test_an_overrun_is_reported(ahead: bool, tmp_path: Path) -> None:
 def test_a_cap_that_has_no_room_for_any_request_is_refused_before_the_run(tmp_path: Path) -> None:
     with ThreadedServer(platform_of(M)) as server:
         bench = written(tmp_path, server, '[[caps]]\nper = "day"\ntotal_tokens = 50\n')
-        said = "the cap of 50 tokens a day: it has no room for a request, whose answer may take 64 tokens"
+        said = "the cap of 50 tokens a day has no room for a request, whose answer may take 64 tokens"
         assert said in bench("lint", "one.toml").stdout
         assert said in bench("run", "one.toml", code=2).stderr
         assert server.platform.statistics.requests.total() == 0

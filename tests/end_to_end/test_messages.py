@@ -717,6 +717,8 @@ OF_A_WHOLE_FILE = {
     # its rows are in one value, in several sheets, or in columns
     "object that is no array", "object around the rows", "rows by column", "workbook of several sheets", "sheet that is not there",
     "value of many megabytes", "columns of one name",
+    # it was read before, and its text is not at hand
+    "share of an unknown total",
     # it does not have the table of which it is
     "job without a schedule", "options in no prompt", "passage in no prompt", "input that is a list", "input that is an object",
 }  # fmt: skip

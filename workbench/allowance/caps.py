@@ -100,9 +100,9 @@ def caps_used(reader: Reader, ledger: Ledger) -> list[CapUse]:
         return []
     live, now = machines_of(ledger).live_spenders(), clock.now()
     found = []
-    for given in ledger.caps:
+    for number, given in enumerate(ledger.caps):
         try:
-            cap = _with_used(reader, ledger, _shared(ledger, given, now), lambda: set(live))
+            cap = _with_used(reader, ledger, _shared(ledger, number, given, now), lambda: set(live))
         except InputError as error:
             found.append(CapUse(error.faults[0].where, None, None, 0, 0, 0, None, error.faults[0].problem))
             continue
@@ -125,7 +125,9 @@ def caps_of(ledger: Ledger, job: Job) -> list[Cap]:
     now = clock.now()
     return [
         *(  # only those that count are built: what another job's needs may not be known
-            _shared(ledger, cap, now) for cap in ledger.caps if counts_for(cap.job, cap.tag, job.name, job.tags)
+            _shared(ledger, number, cap, now)
+            for number, cap in enumerate(ledger.caps)
+            if counts_for(cap.job, cap.tag, job.name, job.tags)
         ),
         *_own(ledger, job, now),
     ]
@@ -185,12 +187,12 @@ def check_caps(job: Job, caps: Sequence[Cap], without_weight: Sequence[str], mod
             raise InputError(Fault(job.where("request", "max_tokens"), problem, "lower this, or raise that"))
 
 
-def _shared(ledger: Ledger, given: CapSettings, now: datetime) -> Cap:
+def _shared(ledger: Ledger, number: int, given: CapSettings, now: datetime) -> Cap:
     """Return a cap of `workbench.toml`."""
     rule = window_rule(ledger.allowance, ledger.zone, None if given.per == "window" else given.per)
     assert rule is not None  # the settings were checked
     window = rule.at(now)
-    kind, most, told = _size(ledger, given)
+    kind, most, told = _size(ledger, number, given)
     whose = [f"of job {given.job!r}"] if given.job else []
     whose += [f"of tag {name} = {value}" for name, value in given.tag.items()]
     words = " ".join([told, _EACH.get(given.per, f"in {given.per}"), *whose])
@@ -204,7 +206,7 @@ def _end(rule: WindowRule, at: datetime) -> datetime:
     return rule.at(at).end_at
 
 
-def _size(ledger: Ledger, given: CapSettings) -> tuple[Kind, float, str]:
+def _size(ledger: Ledger, number: int, given: CapSettings) -> tuple[Kind, float, str]:
     if given.requests is not None:
         return "requests", given.requests, f"{count(given.requests)} requests"
     if given.total_tokens is not None:
@@ -214,7 +216,11 @@ def _size(ledger: Ledger, given: CapSettings) -> tuple[Kind, float, str]:
         return "units", given.units, f"{significant(given.units)} {unit}"
     assert given.share is not None
     total = ledger.allowance.total_units
-    assert total is not None  # the settings were checked
+    if total is None:  # a cap that names a job, for one, is nothing to the others
+        problem = "is a share of a total that is not known"
+        raise InputError(
+            Fault(f"{FILE_NAME}: caps[{number}].share", problem, "[allowance] total_units, or a cap in units")
+        )
     return "units", given.share * total, f"{significant(given.share * total)} {unit} ({percent(given.share)})"
 
 

@@ -127,6 +127,9 @@ class AllowanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """`[[allowance.weights]]`: what models draw, in units per 1,000 tokens."""
 
 
+_BACKSLASH = "a sign that stands for itself has a backslash before it"
+
+
 class CapSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How much may be used in a window, by all, by one job, or by the runs with some tags."""
 
@@ -283,11 +286,7 @@ def _of_allowance(allowance: AllowanceSettings) -> Iterator[Problem]:
         try:
             regex.compile(allowance.signature)
         except (regex.error, OverflowError, RecursionError) as error:
-            yield Problem(
-                ("allowance", "signature"),
-                f"not a valid regular expression: {error}",
-                "a sign that stands for itself has a backslash before it",
-            )
+            yield Problem(("allowance", "signature"), f"not a valid regular expression: {error}", _BACKSLASH)
     weighted = set[tuple[str, date]]()
     for number, weight in enumerate(allowance.weights):
         if (weight.model, weight.since) in weighted:
@@ -301,8 +300,6 @@ def _of_cap(cap: CapSettings, allowance: AllowanceSettings) -> tuple[str, str] |
     given = [name for name in ("requests", "total_tokens", "units", "share") if getattr(cap, name) is not None]
     if len(given) != 1:
         return f"expected one of requests, total_tokens, units and share, found {' and '.join(given) or 'none'}", ""
-    if cap.share is not None and allowance.total_units is None:
-        return "a share of a total that is not known", "[allowance] total_units, or a cap in units"
     if cap.per == "window" and allowance.window is None:
         return "the window of the allowance is not known", '[allowance] window = "month"; or per = "day"'
     if cap.per not in ("window", "day") and not re.fullmatch(WINDOWS, cap.per):
