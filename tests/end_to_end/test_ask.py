@@ -41,7 +41,7 @@ def test_a_question_that_a_cap_holds_back_used_nothing_and_is_asked_again_by_the
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("Abacus Larg", "hi"), 2, "models[0]: 'Abacus Larg' is not visible"),
+        (("Abacus Larg", "hi"), 2, "MODEL: 'Abacus Larg' is not visible"),
         ((MODEL, ""), 2, "TEXT is empty"),
         (("sim/locked", "hi"), 3, "route_unauthorised, no tokens"),
     ],

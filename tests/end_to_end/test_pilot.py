@@ -140,5 +140,5 @@ def test_a_timer_s_run_has_no_pilot_and_what_was_not_agreed_to_is_not_complete(
     )
     bench.write("nightly.toml", nightly)
     refused = bench("run", "nightly.toml", "--occasion", "due", "--pilot", "5", code=2).stderr
-    assert "--occasion due runs the whole job as it is written, without --limit" in refused
+    assert "--occasion due runs the whole job as it is written: leave out --limit" in refused
     assert server.platform.statistics.requests.total() == 8

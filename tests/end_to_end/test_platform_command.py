@@ -288,7 +288,7 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
             'unavailable = true\nlatency_ms = { median = 5 }\nbase_url = "http://127',
             "latency_ms: only for simulated models",
         ),
-        ("http://127.0.0.1:11434/v1", "http://u:p@h/v1?k=1", "must not carry a query"),
+        ("http://127.0.0.1:11434/v1", "http://u:p@h/v1?k=1", "expected a URL without a query"),
         ("http://127.0.0.1:11434/v1", "http://h:99999/v1", "expected an http or https URL"),
         ("http://127.0.0.1:11434/v1", "http://h h/v1", "expected an http or https URL"),
         ("[silent]", "[silent]\ncooldown_s = inf", "silent.cooldown_s: expected at most"),
@@ -301,7 +301,7 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
             'simulated = "answers"\nfaults = [{ kind = "slow" }]',
             "delay_s: must be more than 0 for kind 'slow'",
         ),
-        ('simulated = "answers"', 'simulated = "answers"\nfaults = [{ every_s = 5 }]', "bursts need both"),
+        ('simulated = "answers"', 'simulated = "answers"\nfaults = [{ every_s = 5 }]', "bursts need every_s and for_s"),
         ('simulated = "answers"', 'simulated = "answers"\nfaults = [{ from_s = 5, until_s = 2 }]', "later than from_s"),
         (
             'simulated = "answers"',
