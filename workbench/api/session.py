@@ -201,9 +201,7 @@ def checked_config(path: Path) -> tuple[PlatformConfig, bool]:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         problem = f"the configuration cannot be read: {read_error_text(error)}"
-        hint = (
-            nearest_file(path) or files_there(path.parent, path.suffix) if isinstance(error, FileNotFoundError) else ""
-        )
+        hint = nearest_file(path) or files_there(path.parent) if isinstance(error, FileNotFoundError) else ""
         raise InputError(Fault(str(path), problem, hint)) from error
     written = read_toml(text, str(path))
     data = renamed(written)

@@ -139,7 +139,8 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
             Fault(str(path), f"its compression is damaged or truncated: {error}", "fetch it again")
         ) from error
     except OSError as error:
-        raise InputError(Fault(str(path), f"cannot be read: {error.strerror or error}")) from error
+        hint = nearest_file(path) or files_there(path.parent) if isinstance(error, FileNotFoundError) else ""
+        raise InputError(Fault(str(path), f"cannot be read: {error.strerror or error}", hint)) from error
 
 
 class _Bounded(io.RawIOBase):

@@ -8,7 +8,7 @@ import msgspec
 
 from workbench.display.commands import MADE_IN_PYTHON
 from workbench.display.text import plural
-from workbench.errors import Fault, InputError, nearest, read_error_text
+from workbench.errors import Fault, InputError, files_there, nearest, read_error_text
 from workbench.job.faults import contradictions
 from workbench.job.file import (
     UNSET,
@@ -30,7 +30,6 @@ from workbench.scoring.scorer import Scorer
 from workbench.strict import convert, faults, located, read_toml
 
 GATEWAY_LIMIT_S = 300.0
-_MOST_SHOWN = 5  # jobs of a folder, where none is near the one that was named
 _ONE_ANSWER = "each request asks for one answer; repeat it with run.epochs"
 
 
@@ -262,8 +261,8 @@ def _variants(job: JobFile, folder: Path) -> tuple[Variant, ...]:
 
 
 def _near_jobs(path: Path) -> str:
-    folder = path.parent
-    if path.with_name(f"{path.name}.toml").is_file():
-        return f"did you mean '{path.name}.toml'?"
-    there = sorted(entry.name for entry in folder.glob("*.toml") if entry.is_file())
-    return nearest(path.name, there) or (f"{folder} has: {', '.join(there[:_MOST_SHOWN])}" if there else "")
+    for meant in (path.with_name(f"{path.name}.toml"), path.parent / "jobs" / path.name):
+        if meant.is_file():
+            return f"did you mean '{meant}'?"
+    there = [entry.name for entry in path.parent.glob("*.toml")]
+    return nearest(path.name, there) or files_there(path.parent, ".toml")
