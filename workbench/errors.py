@@ -160,7 +160,7 @@ def nearest_id(given: str, known: Iterable[str]) -> str:
 
 def nearest_file(path: Path) -> str:
     """Return the name closest to a missing file's in its folder, as a hint; empty if none is close."""
-    return nearest(path.name, [entry.name for entry in path.parent.iterdir()]) if path.parent.is_dir() else ""
+    return nearest(path.name, [entry.name for entry in _entries(path.parent) or ()])
 
 
 def files_there(folder: Path, suffix: str = "") -> str:
@@ -171,10 +171,21 @@ def files_there(folder: Path, suffix: str = "") -> str:
     """
     if not folder.is_dir():
         return f"there is no folder {folder}"
-    names = sorted(entry.name for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith("."))
+    entries = _entries(folder)
+    if entries is None:
+        return ""
+    names = sorted(entry.name for entry in entries if entry.is_file() and not entry.name.startswith("."))
     names = [name for name in names if name.endswith(suffix)] or names
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"{folder} has: {', '.join(names[:_MOST_NAMED])}{more}" if names else f"{folder} has no files"
+
+
+def _entries(folder: Path) -> list[Path] | None:
+    """Return what is in a folder; None where it is none, or may be entered and not listed."""
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return None
 
 
 def no_folder(place: str, folder: Path) -> Fault:

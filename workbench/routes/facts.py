@@ -10,8 +10,9 @@ import msgspec
 from workbench.display.text import words
 from workbench.evaluation.attention import ANOTHER
 from workbench.ledger.rows import ProbeAnswer
+from workbench.planning.models import PROBE
 
-JOB = TAG = "probe"
+JOB = TAG = PROBE
 """A run of this job with this tag is a probe, as the view `probe_runs` has it; its value is the version of the questions."""
 VERSION = "1"
 PLAIN, TOOL, CAP = "plain", "tool", "cap"
