@@ -97,7 +97,8 @@ _FILE = re.compile(r"(?:FOLDER/)?[\w./-]*\.(?:toml|yaml|jsonl?|csv|xlsx|parquet|
 _ROW = re.compile(r":\d+: |: (?:element|row|sample) \S+: |: sheet '.*', row \d+: ")
 _FIELD = re.compile(r":\d+: (?:[\w.\[\]⏎-]+: |not valid TOML: |expected NAME=VALUE)")
 _TYPED = re.compile(
-    r"(?:--?[a-z]|[A-Z][A-Z_]+\b|crontab|slots|schedule)|.*(?:\s--[a-z]|[A-Z]+_[A-Z]+|FOLDER|server at )"
+    r"(?:--?[a-z]|[A-Z][A-Z_]+\b|crontab|slots|schedule|\.: |\S+\.sqlite\b|http://|job '|Got unexpected extra argument)"
+    r"|.*(?:\s--[a-z]|[A-Z]+_[A-Z]+|FOLDER|server at |on 127)"
 )
 _REMEDY = re.compile(
     "|".join(
@@ -115,7 +116,9 @@ _PASTE = re.compile(r"`|--?[a-z]+\b|\w+ = |\{[{%]|\w+_\w+=|[A-Z]+_[A-Z]+|\[\[|wo
 
 def grade(message: Message) -> Grade:
     """Return what a message has; of several faults all name their places."""
-    words = [word.strip("'\"") for word in message.command.split() if len(word) > 1]
+    words = (word.strip("'\"") for word in message.command.split())
+    # quoted where it is a plain word: "run" is one of many messages
+    typed = [repr(word) if word.isalpha() else word for word in words if word.isalpha() or len(word) > 1]
     names, whole = list[bool](), list[bool]()
     for fault in (line.partition(": ")[2] for line in message.text.splitlines()):
         if file := _FILE.match(fault):
@@ -123,7 +126,7 @@ def grade(message: Message) -> Grade:
             whole.append(not _ROW.match(rest))
             names.append(whole[-1] or not _is_ours(file[0]) or bool(_FIELD.match(rest)))
         else:
-            names.append(bool(_TYPED.match(fault)) or any(word in fault for word in words))
+            names.append(bool(_TYPED.match(fault)) or any(word in fault for word in typed))
     return Grade(all(names), any(whole), bool(_REMEDY.search(message.text)), bool(_PASTE.search(message.text)))
 
 
