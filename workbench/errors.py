@@ -18,6 +18,8 @@ from enum import IntEnum
 from pathlib import Path
 
 _MOST_NAMED = 5
+BACKSLASH = "a sign that stands for itself has a backslash before it"
+"""What helps with a regular expression that is not valid."""
 
 
 class ExitCode(IntEnum):
@@ -161,6 +163,11 @@ def nearest_id(given: str, known: Iterable[str]) -> str:
 def nearest_file(path: Path) -> str:
     """Return the name closest to a missing file's in its folder, as a hint; empty if none is close."""
     return nearest(path.name, [entry.name for entry in _entries(path.parent) or ()])
+
+
+def missing_file(path: Path) -> str:
+    """Return which file was perhaps meant by one that is not there, or which there are, as a hint."""
+    return nearest_file(path) or files_there(path.parent)
 
 
 def files_there(folder: Path, suffix: str = "") -> str:

@@ -784,6 +784,7 @@ def test_every_message_names_its_place_and_few_lack_the_right_thing() -> None:
     assert {case for case, grade in grades.items() if grade.is_whole_file} == OF_A_WHOLE_FILE
     without = [case for case, grade in grades.items() if not grade.remedy]
     assert len(without) <= len(grades) / 10, without
+    assert sum(grade.paste for grade in grades.values()) > len(grades) / 2
 
 
 def test_every_exit_code_is_the_documented_one() -> None:

@@ -168,10 +168,11 @@ def check_caps(job: Job, caps: Sequence[Cap], without_weight: Sequence[str], mod
     uncapped = [model.id for model in models if model.max_tokens is None]
     least = min((model.max_tokens or 0 for model in models), default=0)
     for cap in caps:
-        if cap.most <= 0:
-            place = job.where("budget", "share_of_left") if cap.alone else f"{FILE_NAME}: caps"
+        if cap.most <= 0:  # a share of what is left: all other caps are above 0
             problem = f"the cap of {cap.words} leaves no room for a request"
-            raise InputError(Fault(place, problem, f"`{commands.ALLOWANCE}` says what is left"))
+            raise InputError(
+                Fault(job.where("budget", "share_of_left"), problem, f"`{commands.ALLOWANCE}` says what is left")
+            )
         if cap.kind == "units" and without_weight:
             more = f", nor have {len(without_weight) - 1} more" if len(without_weight) > 1 else ""
             hint = f'[[allowance.weights]] model = "*" in {FILE_NAME} gives all others one'

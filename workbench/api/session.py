@@ -15,7 +15,7 @@ import msgspec
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.display.text import visible
-from workbench.errors import Fault, InputError, UnreachableError, files_there, nearest, nearest_file, read_error_text
+from workbench.errors import Fault, InputError, UnreachableError, missing_file, nearest, read_error_text
 from workbench.ledger.address import SCHEME, is_path
 from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import Reader
@@ -201,7 +201,7 @@ def checked_config(path: Path) -> tuple[PlatformConfig, bool]:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         problem = f"the configuration cannot be read: {read_error_text(error)}"
-        hint = nearest_file(path) or files_there(path.parent) if isinstance(error, FileNotFoundError) else ""
+        hint = missing_file(path) if isinstance(error, FileNotFoundError) else ""
         raise InputError(Fault(str(path), problem, hint)) from error
     written = read_toml(text, str(path))
     data = renamed(written)

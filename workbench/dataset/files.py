@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from workbench.errors import Fault, InputError, files_there, nearest_file
+from workbench.errors import Fault, InputError, missing_file
 from workbench.zstd import ZstdError, ZstdFile
 
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet", "xlsx"]
@@ -114,7 +114,7 @@ def _no_file(pattern: str, path: Path, where: str) -> Fault:
     if path.exists():
         return Fault(where, f"{pattern} is not a regular file", "write what it gives into a file first")
     kind = "no file matches" if glob.has_magic(pattern) else "there is no file"
-    return Fault(where, f"{kind} {pattern}", nearest_file(path) or files_there(path.parent))
+    return Fault(where, f"{kind} {pattern}", missing_file(path))
 
 
 @contextmanager
@@ -139,7 +139,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
             Fault(str(path), f"its compression is damaged or truncated: {error}", "fetch it again")
         ) from error
     except OSError as error:
-        hint = nearest_file(path) or files_there(path.parent) if isinstance(error, FileNotFoundError) else ""
+        hint = missing_file(path) if isinstance(error, FileNotFoundError) else ""
         raise InputError(Fault(str(path), f"cannot be read: {error.strerror or error}", hint)) from error
 
 

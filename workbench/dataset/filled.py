@@ -11,7 +11,7 @@ from workbench.dataset.filled_table import FLAG, fitted_to_a_table, header_of, w
 from workbench.dataset.filled_table import marked_columns as marked_in_a_table
 from workbench.dataset.new_columns import NewColumns
 from workbench.dataset.table_rows import delimited_rows
-from workbench.errors import Fault, InputError, files_there, nearest_file
+from workbench.errors import Fault, InputError, missing_file
 
 
 class Sheet(msgspec.Struct, frozen=True):
@@ -67,7 +67,7 @@ def read_sheet(path: Path, name: str | None) -> Sheet:
     if path.is_dir():
         raise InputError(Fault("FILE", f"{path} is a folder", "name the spreadsheet in it"))
     if not path.is_file():
-        raise InputError(Fault(str(path), "there is no such file", nearest_file(path) or files_there(path.parent)))
+        raise InputError(Fault(str(path), "there is no such file", missing_file(path)))
     found = format_of(path)
     if found == "xlsx":
         from workbench.dataset.filled_workbook import marked_columns

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from workbench.errors import BACKSLASH
 from workbench.records.calls import Sample, Score
 from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
@@ -61,10 +62,7 @@ class Pattern(Scorer, frozen=True, tag="pattern"):
         try:
             self._groups()
         except ValueError as error:
-            yield (
-                "pattern",
-                f"not a valid regular expression: {error} (a sign that stands for itself has a backslash before it)",
-            )
+            yield "pattern", f"not a valid regular expression: {error} ({BACKSLASH})"
 
     def _compares(self) -> bool:
         return self.use_group and self._groups() > 0

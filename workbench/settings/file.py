@@ -58,7 +58,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import msgspec
 
-from workbench.errors import Fault, InputError, nearest, read_error_text
+from workbench.errors import BACKSLASH, Fault, InputError, nearest, read_error_text
 from workbench.settings.environment import found_upward
 from workbench.settings.urls import normalised_url
 from workbench.strict import PathTo, Problem, convert, faults, located, read_toml
@@ -125,9 +125,6 @@ class AllowanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """Of the price."""
     weights: list[WeightSettings] = []
     """`[[allowance.weights]]`: what models draw, in units per 1,000 tokens."""
-
-
-_BACKSLASH = "a sign that stands for itself has a backslash before it"
 
 
 class CapSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -286,7 +283,7 @@ def _of_allowance(allowance: AllowanceSettings) -> Iterator[Problem]:
         try:
             regex.compile(allowance.signature)
         except (regex.error, OverflowError, RecursionError) as error:
-            yield Problem(("allowance", "signature"), f"not a valid regular expression: {error}", _BACKSLASH)
+            yield Problem(("allowance", "signature"), f"not a valid regular expression: {error}", BACKSLASH)
     weighted = set[tuple[str, date]]()
     for number, weight in enumerate(allowance.weights):
         if (weight.model, weight.since) in weighted:
