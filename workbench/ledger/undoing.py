@@ -5,8 +5,8 @@ written again where they are, while the header on the disk still names them: hal
 host, a kill within it) leaves a file that opens no more, with a log of DuckDB's own or without (measured with DuckDB 1.5.5:
 12 of the 122 blocks that twelve checkpoints wrote; duckdb's pull request 25106 is about blocks that are reused too early).
 
-So these blocks lie in a file beside the ledger for as long as it may be written, packed, 30 to 50 kilobytes (of
-ledgers of 4 to 205 MiB). Whoever finds that file puts them back, unless the header is another one: then the checkpoint was done.
+So these blocks lie in a file beside the ledger for as long as it may be written, packed, 30 to 80 kilobytes (of
+ledgers of 2 to 240 MiB). Whoever finds that file puts them back, unless the header is another one: then the checkpoint was done.
 """
 
 import contextlib

@@ -102,3 +102,9 @@ def is_attached(db: duckdb.DuckDBPyConnection) -> bool:
 def assert_stopped(connection: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(duckdb.ConnectionException):
         connection.execute("SELECT 1")
+
+
+def test_a_small_ledger_is_a_small_file(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 20)
+    ingest(ledger)
+    assert ledger.path.stat().st_size < 2**21

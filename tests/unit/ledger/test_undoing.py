@@ -24,7 +24,7 @@ from workbench.ledger.store import Ledger, LedgerBusyError
 from workbench.ledger.undoing import Undoing, undo_of, undo_torn_write
 from workbench.zstd import ZstdDecompressor
 
-HEADER_BYTES, BLOCK_BYTES, PAGE_BYTES = 3 * 4096, 2**18, 4096
+HEADER_BYTES, BLOCK_BYTES, PAGE_BYTES = 3 * 4096, 2**16, 4096
 CUTS = [PAGE_BYTES, 2 * PAGE_BYTES, 4 * PAGE_BYTES, BLOCK_BYTES // 2]
 EVERY_CUT = list(range(PAGE_BYTES, BLOCK_BYTES, PAGE_BYTES))
 
