@@ -12,7 +12,8 @@ from workbench.report.bundle import BUNDLE, page_script
 
 expect.set_options(timeout=20_000)  # ms; a machine that is busy otherwise needs more than the usual five seconds
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-"""The first shows pages only, which takes two thirds of the processors' time of a whole browser."""
+"""The first shows pages only, which takes four fifths of a whole browser's time of the processors."""
+_ARGUMENTS = ["--no-sandbox", "--renderer-process-limit=1"]  # a process a page takes a sixth more
 
 
 def installed_chromium() -> str | None:
@@ -25,7 +26,7 @@ def chromium(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The machine's Chromium, or the one that Playwright installed; without one the test is skipped, or fails if required."""
     with sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(executable_path=installed_chromium(), args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path=installed_chromium(), args=_ARGUMENTS)
         except Error as error:
             if request.config.getoption("--require-browser"):
                 raise
