@@ -336,7 +336,7 @@ def test_what_is_in_flight_uses_no_allowance_up(served: Served) -> None:
         ThreadPoolExecutor() as threads,
     ):
         asked = threads.submit(caller.ask, "held", max_tokens=100_000)
-        until(lambda: server.platform.accounts.drawn_units("lab") >= 1000)
+        until(lambda: sum(draw.estimated_tokens or 0 for draw in server.platform.state.draws()) >= 1000)
         assert caller.ask("m", max_tokens=5).status_code == 200
         clock.let_go()
         assert asked.result().status_code == 200
