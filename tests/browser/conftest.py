@@ -13,7 +13,7 @@ from workbench.report.bundle import BUNDLE, page_script
 expect.set_options(timeout=20_000)  # ms; a machine that is busy otherwise needs more than the usual five seconds
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """The first shows pages only, which takes four fifths of a whole browser's time of the processors."""
-_ARGUMENTS = ["--no-sandbox", "--renderer-process-limit=1"]  # a process a page takes a sixth more
+_ARGUMENTS = ["--no-sandbox", "--renderer-process-limit=1"]  # a process a page takes a twelfth more
 
 
 def installed_chromium() -> str | None:
